@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from roster.problem import Problem
-from roster.text import without_surrogates
+from roster.text import encodable
 
 SKIPPED_FOLDERS = frozenset(
     {
@@ -114,7 +114,7 @@ class _Walk:
             for other in others:
                 self.problems.append(
                     Problem(
-                        path=without_surrogates(str(Path(path, other))),
+                        path=encodable(str(Path(path, other))),
                         severity="error",
                         code="second-skill-file",
                         message=f"the folder already has {first}",
@@ -133,7 +133,7 @@ class _Walk:
     def _report(self, path: str, reason: str) -> None:
         self.problems.append(
             Problem(
-                path=without_surrogates(path),
+                path=encodable(path),
                 severity="error",
                 code="folder-unreadable",
                 message=f"the folder cannot be searched ({reason})",

@@ -57,6 +57,13 @@ def parse_frontmatter(text: str) -> Frontmatter:
     Returns:
         The fields, the body and notes on everything odd.
     """
+    result = _parse(text)
+    if result.fields and _FENCE.fullmatch(result.body.split("\n", 1)[0]):
+        _merge_second(result)
+    return result
+
+
+def _parse(text: str) -> Frontmatter:
     text = text.removeprefix("\ufeff")
     lead = _LEAD.match(text)
     start = lead.end() if lead else 0
@@ -105,6 +112,30 @@ def parse_frontmatter(text: str) -> Frontmatter:
             Note("no-frontmatter", first, "the file has no frontmatter", _ADD_FRONTMATTER)
         ]
     return result
+
+
+def _merge_second(result: Frontmatter) -> None:
+    """Take in a second frontmatter below the first, as tools leave it that prepend their own.
+
+    The first one's fields count; a description of the second is kept as a summary, which stands in
+    where the first one says nothing.
+    """
+    second = _parse(result.body)
+    if not {"name", "description"} & second.fields.keys():
+        return
+    line = result.body_line
+    description = second.fields.pop("description", "")
+    result.fields = {**second.fields, "summary": description, **result.fields}
+    result.body = second.body
+    result.body_line = line + second.body_line - 1
+    result.notes.append(
+        Note(
+            "frontmatter-twice",
+            line,
+            "the file has two frontmatters; the first one counts",
+            "join them into one",
+        )
+    )
 
 
 _ADD_FRONTMATTER = "start the file with ---, name: ..., description: ..., ---"

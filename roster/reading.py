@@ -8,7 +8,7 @@ import os
 import stat
 
 from roster.problem import Problem
-from roster.text import without_surrogates
+from roster.text import encodable
 
 DEFAULT_MAX_BYTES = 1 << 20
 """Largest SKILL.md that is read, in bytes."""
@@ -101,13 +101,11 @@ def decode(data: bytes, path: str) -> tuple[str, list[Problem]]:
                 )
             )
             text = data.decode("utf-8", errors="replace")
-    text = without_surrogates(text.removeprefix("\ufeff"))
-    text = text.replace("\r\n", "\n").replace("\r", "\n")
+    text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
     if "\0" in text:
         line = text.count("\n", 0, text.index("\0")) + 1
         problems.append(_warning(path, line, "nul", "the file holds a NUL character", "delete it"))
-        text = text.replace("\0", "\ufffd")
-    return text, problems
+    return encodable(text), problems
 
 
 def _refusal(path: str, error: OSError) -> Problem:
@@ -126,13 +124,13 @@ def _refusal(path: str, error: OSError) -> Problem:
 
 def _error(path: str, code: str, message: str, remedy: str) -> Problem:
     return Problem(
-        path=without_surrogates(path), severity="error", code=code, message=message, remedy=remedy
+        path=encodable(path), severity="error", code=code, message=message, remedy=remedy
     )
 
 
 def _warning(path: str, line: int, code: str, message: str, remedy: str) -> Problem:
     return Problem(
-        path=without_surrogates(path),
+        path=encodable(path),
         line=line,
         severity="warning",
         code=code,

@@ -12,8 +12,8 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from roster.check import check_skill
 from roster.errors import RosterFormatError
 from roster.problem import Problem
-from roster.skill import DEFAULT_CATEGORY, Skill, digest_of_record
-from roster.text import is_safe_name, slug, without_surrogates
+from roster.skill import DEFAULT_CATEGORY, Skill, Text, digest_of_record
+from roster.text import encodable, is_safe_name, slug
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -33,13 +33,13 @@ class SkillRecord(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="ignore", strict=True)
 
-    name: str = Field(min_length=1)
-    description: str
-    description_full: str | None = None
-    category: str | None = None
-    body: str | None = None
-    requires: list[str] | None = None
-    version: str | int | float | None = None
+    name: Text = Field(min_length=1)
+    description: Text
+    description_full: Text | None = None
+    category: Text | None = None
+    body: Text | None = None
+    requires: list[Text] | None = None
+    version: Text | int | float | None = None
 
 
 class _BadJsonError(ValueError):
@@ -154,7 +154,7 @@ def _problem(path: str, line: int, code: str, message: str, remedy: str) -> Prob
         line=line,
         severity="error",
         code=code,
-        message=without_surrogates(message),
+        message=encodable(message),
         remedy=remedy,
     )
 
@@ -174,7 +174,7 @@ def _skill(
         )
         return None
     try:
-        record = SkillRecord.model_validate(_clean(raw))
+        record = SkillRecord.model_validate(raw)
     except ValidationError as error:
         for detail in error.errors(include_url=False, include_context=False, include_input=False):
             field = ".".join(str(part) for part in detail["loc"][:1])
@@ -226,20 +226,3 @@ def _skill(
     lines = dict.fromkeys(("name", "description", "body"), line)
     problems.extend(check_skill(skill, path, lines=lines))
     return skill
-
-
-def _clean(record: dict[str, Any]) -> dict[str, Any]:
-    """The record with lone surrogates replaced in its texts, so that they can be encoded."""
-
-    def clean(value: Any) -> Any:
-        if isinstance(value, str):
-            return without_surrogates(value)
-        if isinstance(value, list):
-            return [clean(item) if isinstance(item, str) else item for item in value]
-        return value
-
-    return {key: clean(value) for key, value in record.items() if not _is_broken(key)}
-
-
-def _is_broken(key: str) -> bool:
-    return without_surrogates(key) != key

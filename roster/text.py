@@ -8,8 +8,9 @@ import unicodedata
 MAX_NAME = 128
 """Longest name, in characters, that counts as safe."""
 
-_SEGMENT = r"[^\W_](?:[\w.+-]*[\w+])?"
-_SAFE_NAME = re.compile(rf"_?{_SEGMENT}(?:[:/]{_SEGMENT})*")
+# Parts of letters, digits and inner signs; marks are taken out before the pattern is applied.
+_PART = r"[^\W_](?:[\w.+-]*[\w+])?"
+_SAFE_NAME = re.compile(rf"_?{_PART}(?:[:/]{_PART})*")
 # Letters and marks that take no ink: they let two names look the same.
 _INVISIBLE_WORD = re.compile(
     "[\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u3164\ufe00-\ufe0f\uffa0\U000e0100-\U000e01ef]"
@@ -25,7 +26,7 @@ _UNPRINTABLE = re.compile(
     "[\x00-\x1f\x7f-\x9f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\ud800-\udfff"
     "\U000e0000-\U000e0fff]"
 )
-_SURROGATE = re.compile("[\ud800-\udfff]")
+_NOT_ENCODABLE = re.compile("[\x00\ud800-\udfff]")
 
 
 def is_safe_name(name: str) -> bool:
@@ -41,9 +42,12 @@ def is_safe_name(name: str) -> bool:
     Returns:
         True when the name is safe.
     """
+    if not 0 < len(name) <= MAX_NAME:
+        return False
+    if name.isascii():
+        return _SAFE_NAME.fullmatch(name) is not None
     return (
-        0 < len(name) <= MAX_NAME
-        and _SAFE_NAME.fullmatch(name) is not None
+        _SAFE_NAME.fullmatch(_without_marks(name)) is not None
         and _INVISIBLE_WORD.search(name) is None
         and unicodedata.normalize("NFKC", name) == name
     )
@@ -58,11 +62,24 @@ def slug(text: str) -> str:
     Returns:
         Lower-case words joined by hyphens, at most 64 characters: ``apple-notes-macos``.
     """
-    text = _INVISIBLE_WORD.sub("", unicodedata.normalize("NFKC", without_surrogates(text)))
-    text = re.sub(r"['\u2019]", "", text.casefold())
-    words = re.findall(r"[^\W_]+(?:[.+_]+(?:[^\W_])+)*\+*", text)
-    joined = "-".join(words)[:64].strip("-._")
+    text = unicodedata.normalize("NFKC", encodable(text[:1000])).casefold()
+    text = unicodedata.normalize("NFKC", re.sub(r"['\u2019]", "", _INVISIBLE_WORD.sub("", text)))
+    kept = "".join(
+        char if char.isalnum() or _is_mark(char) or char in "._+" else " " for char in text
+    )
+    words = (word.lstrip("._+").rstrip("._") for word in kept.split())
+    joined = "-".join(word for word in words if word)[:64].rstrip("-._")
     return joined if is_safe_name(joined) else ""
+
+
+def _is_mark(char: str) -> bool:
+    return unicodedata.category(char) in ("Mn", "Mc")
+
+
+def _without_marks(name: str) -> str:
+    """A name without accents and vowel signs; one with a pile of them stays as it is, unsafe."""
+    bare = "".join(char for char in name if not _is_mark(char))
+    return bare if len(name) <= 2 * len(bare) else name
 
 
 def one_line(text: str) -> str:
@@ -83,6 +100,13 @@ def visible(text: str) -> str:
     return _UNPRINTABLE.sub(lambda match: ascii(match.group())[1:-1], text)
 
 
-def without_surrogates(text: str) -> str:
-    """A text that can be encoded: lone surrogates are replaced by U+FFFD."""
-    return _SURROGATE.sub("\ufffd", text)
+def encodable(text: str) -> str:
+    """A text that every encoder and tokenizer takes.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        The text with each lone surrogate and each NUL replaced by U+FFFD.
+    """
+    return _NOT_ENCODABLE.sub("\ufffd", text)
