@@ -154,7 +154,7 @@ def _print_table(loaded: Roster) -> None:
 
     from roster.prompt import index_description
 
-    table = Table(title=f"{len(loaded)} skills", title_justify="left")
+    table = Table(title=f"{len(loaded)} skills", title_justify="left", expand=True)
     longest = max((len(skill.name) for skill in loaded), default=4)
     table.add_column("name", no_wrap=True, min_width=min(longest, 36))
     table.add_column("category", no_wrap=True, min_width=10)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -104,8 +105,8 @@ class _Walk:
                         below.append((entry.path, (*parts, entry.name)))
                 elif entry.name.lower() == "skill.md":
                     skill_files.append(entry.name)
-                elif entry.name not in SKIPPED_FOLDERS and entry.is_symlink() and _is_folder(entry):
-                    links.append((entry.path, (*parts, entry.name)))
+                elif entry.is_symlink() and entry.name not in SKIPPED_FOLDERS:
+                    self._link(entry, (*parts, entry.name), links)
         folders.extend(sorted(below, reverse=True))
         if skill_files:
             # On a disk that tells the cases apart, the official spelling sorts first.
@@ -119,6 +120,28 @@ class _Walk:
                         code="second-skill-file",
                         message=f"the folder already has {first}",
                         remedy="keep one of the two files",
+                    )
+                )
+
+    def _link(
+        self,
+        entry: os.DirEntry[str],
+        parts: tuple[str, ...],
+        links: list[tuple[str, tuple[str, ...]]],
+    ) -> None:
+        try:
+            if stat.S_ISDIR(entry.stat().st_mode):
+                links.append((entry.path, parts))
+        except OSError:
+            # Editors leave hidden dangling links as locks.
+            if not entry.name.startswith("."):
+                self.problems.append(
+                    Problem(
+                        path=encodable(entry.path),
+                        severity="warning",
+                        code="dangling-link",
+                        message="the symbolic link leads nowhere",
+                        remedy="mend or delete the link",
                     )
                 )
 
@@ -140,13 +163,6 @@ class _Walk:
                 remedy="make it readable, or move it out of the roster",
             )
         )
-
-
-def _is_folder(entry: os.DirEntry[str]) -> bool:
-    try:
-        return entry.is_dir()
-    except OSError:
-        return False
 
 
 def _ancestors(root: str) -> set[tuple[int, int]]:

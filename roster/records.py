@@ -144,7 +144,11 @@ def _malformed(path: str, line: int, error: Exception) -> Problem:
     else:
         message = str(error)
     return _problem(
-        path, line, "json-malformed", f"not valid JSON: {message}", "mend the JSON on this line"
+        path,
+        line,
+        "json-malformed",
+        f"not valid JSON: {message}",
+        "write an array of records, or one record a line",
     )
 
 

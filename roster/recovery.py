@@ -13,6 +13,8 @@ _KEY = re.compile(
 _QUOTED_KEY = re.compile(r"""(?P<q>["'])(?P<key>[^"']{1,40})(?P=q)\s*:(?:\s+|$)(?P<rest>.*)""")
 _BLOCK = re.compile(r"[|>](?P<marks>[+-]?\d?[+-]?)(?:\s+(?P<text>.*))?$")
 _ITEM = re.compile(r"[-*](?:\s+(?P<text>.*))?$")
+# Quotation marks that are neither escaped nor apostrophes.
+_MARKS = {'"': re.compile(r'(?<!\\)"'), "'": re.compile(r"(?<!\w)'|'(?!\w)")}
 _ESCAPES = {"n": "\n", "t": "\t", '"': '"', "\\": "\\", "/": "/"}
 
 
@@ -154,13 +156,11 @@ def _quoted(rest: str, below: list[Line]) -> str:
     quote = rest[0]
     if len(rest) > 1 and rest.endswith(quote):
         return _join([Line(0, 0, unquote(rest)), *below], keep_lines=False)
-    for index, line in enumerate(below):
-        if line.text.endswith(quote):
-            whole = _join([Line(0, 0, rest), *below[: index + 1]], keep_lines=False)
-            return unquote(whole)
-    if quote in rest[1:]:
+    if len(_MARKS[quote].findall(rest)) % 2 == 0:
+        # Quotes around some words, not around the whole.
         return _join([Line(0, 0, rest), *below], keep_lines=False)
-    return _join([Line(0, 0, _unescape(rest[1:], quote)), *below], keep_lines=False)
+    whole = _join([Line(0, 0, rest), *below], keep_lines=False)
+    return unquote(whole) if whole.endswith(quote) else _unescape(whole[1:], quote)
 
 
 def unquote(text: str) -> str:

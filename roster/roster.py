@@ -319,6 +319,8 @@ def _check_policy(duplicates: str) -> None:
 
 def _existing(path: str | os.PathLike[str]) -> str:
     place = str(path)
+    if not place:
+        raise RosterNotFoundError("the path of the roster is empty; give a folder or a file")
     try:
         place = str(Path(path).expanduser())
         Path(place).stat()

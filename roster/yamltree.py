@@ -60,11 +60,11 @@ class _Open:
 
 
 def read_yaml(text: str) -> YamlTree:
-    """Read a YAML mapping event by event, without recursion and without aliases.
+    """Read a YAML mapping event by event, without recursion.
 
-    Aliases are refused, so no document can grow when read; so are documents nested deeper than
-    `MAX_DEPTH` or with more than `MAX_NODES` nodes. Tags are ignored: nothing is ever constructed
-    but texts, lists and mappings.
+    Anchors and aliases are refused, so no document can grow when read; so are documents nested
+    deeper than `MAX_DEPTH` or with more than `MAX_NODES` nodes, and private tags, which in a
+    skill are text: ``!important: ...``. Nothing is ever constructed but texts, lists, mappings.
 
     Args:
         text: The YAML between the fences.
@@ -89,28 +89,31 @@ def read_yaml(text: str) -> YamlTree:
 def _build(text: str) -> YamlTree:
     tree = YamlTree()
     stack: list[_Open] = []
-    nodes = 0
+    nodes = documents = 0
     for event in yaml.parse(text, Loader=_LOADER):
         if isinstance(event, yaml.CollectionEndEvent):
             stack.pop()
-            if not stack:
-                return tree
             continue
         if not isinstance(event, yaml.NodeEvent):
             continue
         line = _line(event)
         nodes += 1
-        if isinstance(event, yaml.AliasEvent):
-            raise YamlRefusedError("yaml-alias", "YAML aliases are not accepted", line)
+        if event.anchor is not None:
+            raise YamlRefusedError("yaml-alias", "YAML anchors and aliases are not accepted", line)
+        if str(getattr(event, "tag", None)).startswith("!"):
+            raise YamlRefusedError("yaml-tag", "YAML tags are not accepted", line)
         if nodes > MAX_NODES or len(stack) >= MAX_DEPTH:
             raise YamlRefusedError("yaml-too-deep", "the YAML is nested too deep or too long", line)
-        if not stack:
-            if not isinstance(event, yaml.MappingStartEvent):
-                break
-            stack.append(_Open(tree.fields))
+        if stack:
+            _add(event, line, stack, tree)
             continue
-        _add(event, line, stack, tree)
-    raise YamlRefusedError("yaml-rejected", "the frontmatter is not a list of `key: value`", 1)
+        documents += 1
+        if documents > 1 or not isinstance(event, yaml.MappingStartEvent):
+            raise YamlRefusedError("yaml-rejected", "this is not one list of `key: value`", line)
+        stack.append(_Open(tree.fields))
+    if not documents:
+        raise YamlRefusedError("yaml-rejected", "there is no `key: value`", 1)
+    return tree
 
 
 def _add(event: yaml.NodeEvent, line: int, stack: list[_Open], tree: YamlTree) -> None:
@@ -147,7 +150,7 @@ def _line(event: yaml.Event) -> int:
 
 def _is_plain_line(event: yaml.NodeEvent) -> bool:
     """Whether an event is an unquoted text on one line."""
-    if not isinstance(event, yaml.ScalarEvent) or event.style is not None:
+    if not isinstance(event, yaml.ScalarEvent) or event.style:
         return False
     start, end = event.start_mark, event.end_mark
     return bool(event.value and start and end and start.line == end.line)
