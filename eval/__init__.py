@@ -1,0 +1,1 @@
+"""Measuring and training: labelled turns, the benchmark, tuning, reports."""

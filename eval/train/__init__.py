@@ -1,0 +1,1 @@
+"""Training of everything the local judge has learned; one module a stage."""

@@ -1,0 +1,141 @@
+"""Learning the fits: is this candidate what the request asks for, or only near it?"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.preprocessing import StandardScaler
+
+from eval.train.prepare import Prepared
+from router.local.features import FIT_NAMES, fit_features, wide_features
+from router.local.heads import FitHead, GateHead, Linear
+from router.local.judge import POOL
+from router.local.trees import Trees
+
+LEFT_OUT_WEIGHT = 0.5
+"""A turn whose right skill was taken away counts less: a twin that is left may serve it too."""
+
+
+@dataclass(frozen=True)
+class FitExamples:
+    """Candidates of turns, a row each, the candidates of a turn together.
+
+    Attributes:
+        features: Shape (r, f), columns as in `FIT_NAMES`.
+        labels: Whether the candidate is the right skill, shape (r,).
+        weights: Shape (r,).
+        turn: Number of the turn each row belongs to, shape (r,).
+    """
+
+    features: NDArray[np.float32]
+    labels: NDArray[np.bool_]
+    weights: NDArray[np.float32]
+    turn: NDArray[np.int64]
+
+
+def fit_examples(prepared: Sequence[Prepared], fusion: Linear, gate: GateHead) -> FitExamples:
+    """The best candidates of every turn, as the reread will see them."""
+    features, labels, weights, numbers = [], [], [], []
+    number = 0
+    for one in prepared:
+        for signals, gold, left_out in zip(one.signals, one.gold, one.left_out, strict=True):
+            logits = fusion(wide_features(signals.matrix))
+            pool = np.argsort(-logits, kind="stable")[:POOL]
+            rows = fit_features(signals, logits, gate(signals.mixed), pool, one.index)
+            features.append(rows)
+            labels.append(pool == gold)
+            weights.append(np.full(len(pool), LEFT_OUT_WEIGHT if left_out else 1.0))
+            numbers.append(np.full(len(pool), number))
+            number += 1
+    return FitExamples(
+        np.concatenate(features),
+        np.concatenate(labels),
+        np.concatenate(weights).astype(np.float32),
+        np.concatenate(numbers),
+    )
+
+
+def learn_fits(
+    examples: FitExamples, seed: int = 0, mix: float = 0.6, rounds: int = 160
+) -> FitHead:
+    """Fit trees and a logistic regression on the same columns, and mix their logits.
+
+    Args:
+        examples: The candidates.
+        seed: Seed of the trees.
+        mix: Share of the trees in the logit.
+        rounds: Number of trees.
+
+    Returns:
+        The fits, not yet calibrated (slope 1, offset 0).
+    """
+    trees = HistGradientBoostingClassifier(
+        learning_rate=0.06,
+        max_iter=rounds,
+        max_leaf_nodes=15,
+        min_samples_leaf=60,
+        l2_regularization=5.0,
+        max_features=0.4,
+        early_stopping=False,
+        random_state=seed,
+    )
+    trees.fit(examples.features, examples.labels, sample_weight=examples.weights)
+    scaler = StandardScaler().fit(examples.features)
+    logistic = LogisticRegression(C=0.05, max_iter=3000)
+    logistic.fit(
+        scaler.transform(examples.features), examples.labels, sample_weight=examples.weights
+    )
+    slopes = logistic.coef_[0] / scaler.scale_
+    linear = Linear(
+        columns=FIT_NAMES,
+        weights=tuple(slopes.tolist()),
+        bias=float(logistic.intercept_[0] - slopes @ scaler.mean_),
+    )
+    return FitHead(
+        columns=FIT_NAMES, trees=exported(trees), linear=linear, mix=mix, slope=1.0, offset=0.0
+    )
+
+
+def calibrated(head: FitHead, examples: FitExamples) -> FitHead:
+    """The same fits with slope and offset fitted on examples they were not learned from."""
+    logits = head.model_copy(update={"slope": 1.0, "offset": 0.0}).logits(examples.features)
+    return head.model_copy(update=platt(logits, examples.labels, examples.weights))
+
+
+def platt(
+    logits: NDArray[np.float32], labels: NDArray[np.bool_], weights: NDArray[np.float32]
+) -> dict[str, float]:
+    """Slope and offset that turn logits into calibrated ones (Platt 1999)."""
+    model = LogisticRegression(C=1e4).fit(logits[:, None], labels, sample_weight=weights)
+    return {"slope": float(model.coef_[0, 0]), "offset": float(model.intercept_[0])}
+
+
+def exported(model: HistGradientBoostingClassifier) -> Trees:
+    """The trees of a fitted model as plain arrays."""
+    roots: list[int] = []
+    columns: dict[str, list[Any]] = {
+        key: [] for key in ("feature", "threshold", "left", "right", "value")
+    }
+    deepest = 1
+    for (predictor,) in model._predictors:
+        nodes = predictor.nodes
+        offset = len(columns["feature"])
+        roots.append(offset)
+        own = np.arange(len(nodes)) + offset
+        leaf = nodes["is_leaf"].astype(bool)
+        columns["feature"] += np.where(leaf, 0, nodes["feature_idx"]).tolist()
+        columns["threshold"] += [
+            round(float(t), 7) for t in np.where(leaf, 0.0, nodes["num_threshold"])
+        ]
+        columns["left"] += np.where(leaf, own, nodes["left"] + offset).tolist()
+        columns["right"] += np.where(leaf, own, nodes["right"] + offset).tolist()
+        columns["value"] += [round(float(v), 6) for v in np.where(leaf, nodes["value"], 0.0)]
+        deepest = max(deepest, int(nodes["depth"].max()))
+    base = float(np.ravel(model._baseline_prediction)[0])
+    return Trees(roots=tuple(roots), base=base, depth=deepest, **columns)  # type: ignore[arg-type]

@@ -1,0 +1,128 @@
+"""Signals of labelled turns on their rosters, and on the same rosters with skills left out."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.data import LabelledTurn
+from roster import Roster
+from router.local.encoder import Encoded, Encoder
+from router.local.index import SkillIndex, assemble
+from router.local.signals import Signals, compute_signals
+from router.local.vectors import SkillVectors, encode_skills
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """One roster with the signals of its labelled turns.
+
+    Attributes:
+        group: Which roster the turns belong to; splits never cut through a group.
+        index: The index of the skills that are there.
+        turns: The labelled turns.
+        gold: Row of the right skill in the index, -1 when none fits, shape (m,).
+        left_out: Whether a turn's right skill was taken out of the roster, shape (m,).
+        signals: Signals of each turn.
+    """
+
+    group: str
+    index: SkillIndex
+    turns: list[LabelledTurn]
+    gold: NDArray[np.int64]
+    left_out: NDArray[np.bool_]
+    signals: list[Signals]
+
+
+class RememberingEncoder:
+    """An encoder that encodes each text once: the same requests meet many rosters."""
+
+    def __init__(self, encoder: Encoder) -> None:
+        self._encoder = encoder
+        self._known: dict[tuple[str, int], Encoded] = {}
+        self.name = encoder.name
+        self.digest = encoder.digest
+        self.dimension = encoder.dimension
+        self.token_dimension = encoder.token_dimension
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> Encoded:
+        """See `Encoder.encode`."""
+        missing = [text for text in dict.fromkeys(texts) if (text, max_tokens) not in self._known]
+        if missing:
+            fresh = self._encoder.encode(missing, max_tokens)
+            for i, text in enumerate(missing):
+                self._known[text, max_tokens] = Encoded(
+                    fresh.pooled[i : i + 1], fresh.tokens[i : i + 1], fresh.importance[i : i + 1]
+                )
+        found = [self._known[text, max_tokens] for text in texts]
+        return Encoded(
+            np.concatenate([one.pooled for one in found]),
+            [one.tokens[0] for one in found],
+            [one.importance[0] for one in found],
+        )
+
+
+def prepare(
+    group: str,
+    roster: Roster,
+    turns: Sequence[LabelledTurn],
+    encoder: Encoder,
+    thinned: int = 0,
+    seed: int = 0,
+    keep_share: float = 0.34,
+) -> list[Prepared]:
+    """Compute the signals of labelled turns.
+
+    Args:
+        group: Name of the roster.
+        roster: The roster.
+        turns: Its labelled turns.
+        encoder: The encoder.
+        thinned: How many parts the skills are divided into; for each part there is one more roster
+            without it. Turns whose right skill is gone are near misses there: the best of the rest
+            is close, and wrong.
+        seed: Seed of the division and of the turns kept.
+        keep_share: Share of the other turns that a thinned roster keeps.
+
+    Returns:
+        The full roster, then the thinned ones.
+    """
+    remembering = RememberingEncoder(encoder)
+    vectors = encode_skills(encoder, list(roster))
+    rng = np.random.default_rng([seed, *group.encode()])
+    everything = np.arange(len(roster))
+    parts = [np.zeros(0, dtype=np.int64)]
+    if thinned > 1:
+        parts += np.array_split(rng.permutation(everything), thinned)
+    found = []
+    for number, part in enumerate(parts):
+        kept = np.setdiff1d(everything, part)
+        names = {roster[int(row)].name for row in part}
+        chosen = [
+            turn
+            for turn in turns
+            if number == 0 or turn.gold in names or rng.random() < keep_share
+        ]
+        found.append(_signals(group, roster, kept, vectors, chosen, remembering))
+    return found
+
+
+def _signals(
+    group: str,
+    roster: Roster,
+    kept: NDArray[np.int64],
+    vectors: Sequence[SkillVectors],
+    turns: list[LabelledTurn],
+    encoder: Encoder,
+) -> Prepared:
+    index = assemble(
+        [roster[int(row)] for row in kept], [vectors[int(row)] for row in kept], encoder
+    )
+    rows = {name: row for row, name in enumerate(index.names)}
+    gold = np.array([rows.get(turn.gold or "", -1) for turn in turns], dtype=np.int64)
+    left_out = np.array([turn.covered for turn in turns], dtype=np.bool_) & (gold < 0)
+    signals = [compute_signals(turn.turn(), index, encoder) for turn in turns]
+    return Prepared(group, index, turns, gold, left_out, signals)

@@ -1,0 +1,1 @@
+"""The local judge: dense and lexical signals, learned fusion, gate and fits; no network."""

@@ -1,0 +1,135 @@
+"""From raw signals to what the learned parts read.
+
+Every number is relative to the roster (z-scores, gaps) or has a meaning of its own (cosines,
+shares), so that what is learned on some rosters holds on others. None is the request's length.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.local.index import SkillIndex
+from router.local.signals import NAMES, Signals
+
+Matrix = NDArray[np.float32]
+
+WIDE_NAMES = tuple(f"{kind}:{name}" for kind in ("z", "raw", "gap") for name in NAMES)
+
+LATE_NAMES = ("late:weakest", "late:unmatched", "late:elsewhere", "late:spread")
+QUERY_NAMES = ("gate:acts", "gate:procedure", "gate:prose", "roster:log_size")
+FUSED_NAMES = ("wide:logit", "wide:probability", "wide:gap_best", "wide:gap_second", "wide:rank")
+FIT_NAMES = (
+    *(
+        f"{kind}:{name}"
+        for kind in ("raw", "z", "gap_best", "gap_second", "gap_fifth")
+        for name in NAMES
+    ),
+    *FUSED_NAMES,
+    *LATE_NAMES,
+    "twin",
+    *QUERY_NAMES,
+)
+"""The columns of `fit_features`."""
+
+
+def standardized(matrix: Matrix) -> Matrix:
+    """Columns with mean 0 and deviation 1 over the roster; 0 for a roster of one skill."""
+    spread = matrix.std(axis=0)
+    return np.where(spread > 1e-6, (matrix - matrix.mean(axis=0)) / np.maximum(spread, 1e-6), 0.0)
+
+
+def wide_features(matrix: Matrix) -> Matrix:
+    """Features of every skill for the wide rank, shape (n, 24), columns as in `WIDE_NAMES`."""
+    return np.concatenate(
+        [standardized(matrix), matrix, matrix - matrix.max(axis=0, initial=0.0)], axis=1
+    ).astype(np.float32)
+
+
+def fit_features(
+    signals: Signals,
+    logits: NDArray[np.float32],
+    gate: NDArray[np.float32],
+    candidates: NDArray[np.int64],
+    index: SkillIndex,
+) -> Matrix:
+    """Features of the candidates for the fits.
+
+    Args:
+        signals: Signals of the whole roster.
+        logits: Wide logits, shape (n,).
+        gate: The three gate probabilities, shape (3,).
+        candidates: Rows of the candidates, shape (c,).
+        index: The roster's index.
+
+    Returns:
+        Shape (c, 58), columns as in `FIT_NAMES`.
+    """
+    matrix = signals.matrix
+    rows = matrix[candidates]
+    ordered = -np.sort(-matrix, axis=0)
+    parts = [rows, standardized(matrix)[candidates]]
+    parts += [rows - _best_other(rows, ordered)]
+    parts += [rows - ordered[min(place, len(ordered) - 1)] for place in (1, 4)]
+    parts += [_fused(logits, candidates), _late(signals, candidates, index)]
+    parts += [_twin(candidates, index)[:, None]]
+    query = np.append(gate, np.log(len(matrix)))
+    parts += [np.broadcast_to(query, (len(candidates), len(query)))]
+    return np.concatenate(parts, axis=1).astype(np.float32)
+
+
+def _best_other(rows: Matrix, ordered: Matrix) -> Matrix:
+    """For each candidate and signal, the best value among all other skills."""
+    second = ordered[min(1, len(ordered) - 1)]
+    return np.where(rows >= ordered[0], second, ordered[0])
+
+
+def softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Probabilities of logits; an empty array for an empty one."""
+    if not len(logits):
+        return logits
+    powers = np.exp(logits - logits.max())
+    return (powers / powers.sum()).astype(np.float32)
+
+
+def _fused(logits: NDArray[np.float32], candidates: NDArray[np.int64]) -> Matrix:
+    ordered = -np.sort(-logits)
+    chosen = logits[candidates]
+    best_other = _best_other(chosen[:, None], ordered[:, None])[:, 0]
+    second = ordered[min(1, len(ordered) - 1)]
+    rank = (logits[None, :] > chosen[:, None]).sum(axis=1)
+    return np.stack(
+        [
+            chosen,
+            softmax(logits)[candidates],
+            chosen - best_other,
+            chosen - second,
+            np.log1p(rank),
+        ],
+        axis=1,
+    )
+
+
+def _late(signals: Signals, candidates: NDArray[np.int64], index: SkillIndex) -> Matrix:
+    """How the request's tokens are matched: what a candidate leaves unsaid, and others do not."""
+    starts, weight = index.token_starts, signals.importance
+    blocks = [index.tokens[starts[c] : starts[c + 1]] for c in candidates]
+    best = np.stack(
+        [(block.astype(np.float32) @ signals.tokens.T / 127.0).max(axis=0) for block in blocks]
+    )
+    others = best.max(axis=0, keepdims=True)
+    mean = best @ weight
+    heavy = weight >= weight.mean()
+    weakest = np.where(heavy[None, :], best, 1.0).min(axis=1)
+    unmatched = ((best < 0.5) * weight).sum(axis=1)
+    elsewhere = ((others - best) * weight).sum(axis=1)
+    spread = np.sqrt(np.maximum((best**2) @ weight - mean**2, 0.0))
+    return np.stack([weakest, unmatched, elsewhere, spread], axis=1)
+
+
+def _twin(candidates: NDArray[np.int64], index: SkillIndex) -> NDArray[np.float32]:
+    """Cosine of each candidate with its nearest fellow candidate; 0 when it is alone."""
+    vectors = index.documents[candidates]
+    similar = vectors @ vectors.T
+    np.fill_diagonal(similar, -1.0)
+    return np.maximum(similar.max(axis=1), 0.0) if len(candidates) > 1 else np.zeros(1, np.float32)

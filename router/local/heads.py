@@ -1,0 +1,172 @@
+"""The learned numbers of the local judge, and how they are applied."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from router.errors import WeightsError
+from router.local.features import FIT_NAMES, WIDE_NAMES
+from router.local.trees import Trees
+
+FOLDER = Path(__file__).parent / "weights"
+
+Floats = NDArray[np.float32]
+
+
+class Linear(BaseModel):
+    """A linear function of named columns.
+
+    Attributes:
+        columns: Names of the columns, in order.
+        weights: One weight a column.
+        bias: Added to the sum.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    columns: tuple[str, ...]
+    weights: tuple[float, ...]
+    bias: float = 0.0
+
+    def __call__(self, matrix: Floats) -> Floats:
+        """The function of every row, shape (rows,)."""
+        return (matrix @ np.array(self.weights, dtype=np.float32) + self.bias).astype(np.float32)
+
+
+class GateHead(BaseModel):
+    """Three logistic regressions on the request's vector.
+
+    Attributes:
+        weights: Shape (3, d).
+        bias: Shape (3,).
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    weights: tuple[tuple[float, ...], ...] = Field(min_length=3, max_length=3)
+    bias: tuple[float, float, float]
+
+    def __call__(self, vector: Floats) -> Floats:
+        """Three probabilities: acts on the system, documented procedure, prose suffices."""
+        logits = np.array(self.weights, dtype=np.float32) @ vector + np.array(self.bias)
+        return (1.0 / (1.0 + np.exp(-logits))).astype(np.float32)
+
+
+class FitHead(BaseModel):
+    """Boosted trees and a linear function of the same columns, mixed and calibrated.
+
+    Attributes:
+        columns: Names of the columns.
+        trees: The trees.
+        linear: The linear function; its columns are standardized inside its weights.
+        mix: Share of the trees in the logit, 0..1.
+        slope: Calibration (Platt 1999): the logit is multiplied by it.
+        offset: Calibration: then this is added.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    columns: tuple[str, ...]
+    trees: Trees
+    linear: Linear
+    mix: float = Field(ge=0.0, le=1.0)
+    slope: float
+    offset: float
+
+    def logits(self, matrix: Floats) -> Floats:
+        """Calibrated logits of the rows, shape (rows,)."""
+        raw = self.mix * self.trees(matrix) + (1.0 - self.mix) * self.linear(matrix)
+        return (self.slope * raw + self.offset).astype(np.float32)
+
+
+class Heads(BaseModel):
+    """Everything learned that comes after the signals.
+
+    Attributes:
+        encoder: Name of the encoder these were learned with.
+        encoder_digest: Its digest.
+        wide: Fusion for the wide rank.
+        gate: The gate.
+        fits: The fits.
+        thresholds: Default thresholds: gate, fit, shortlist, excerpt.
+        trained_on: Digests of what they were learned on.
+        digest: SHA-256 (hex) of the file.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    encoder: str
+    encoder_digest: str
+    wide: Linear
+    gate: GateHead
+    fits: FitHead
+    thresholds: dict[str, float]
+    trained_on: dict[str, Any]
+    digest: str = ""
+
+    @classmethod
+    def from_file(cls, path: str | Path) -> Self:
+        """Read the learned numbers.
+
+        Raises:
+            WeightsError: If the file is missing, damaged, or was made for other features.
+        """
+        path = Path(path).expanduser()
+        try:
+            raw = path.read_bytes()
+            heads = cls.model_validate(
+                {**json.loads(raw), "digest": hashlib.sha256(raw).hexdigest()}
+            )
+        except OSError as error:
+            raise WeightsError(
+                f"{path}: cannot be read ({error.strerror}); make it with skill-router train heads"
+            ) from error
+        except (ValueError, ValidationError) as error:
+            reason = str(error).splitlines()[0]
+            raise WeightsError(
+                f"{path}: is not a heads file ({reason}); make it with skill-router train heads"
+            ) from error
+        if heads.wide.columns != WIDE_NAMES or heads.fits.columns != FIT_NAMES:
+            raise WeightsError(
+                f"{path}: was learned on other features than this version computes; "
+                "make it anew with skill-router train heads"
+            )
+        return heads
+
+
+def heads_for(encoder_name: str, encoder_digest: str, path: str | Path | None = None) -> Heads:
+    """The learned numbers for an encoder.
+
+    Args:
+        encoder_name: Its name.
+        encoder_digest: Its digest.
+        path: A heads file to use; None looks among the shipped ones.
+
+    Raises:
+        WeightsError: If there is none for it: signals of another encoder have another scale, so
+            borrowed fits would mean nothing.
+    """
+    if path is not None:
+        heads = Heads.from_file(path)
+        if heads.encoder_digest != encoder_digest:
+            raise WeightsError(
+                f"{path}: was learned with the encoder {heads.encoder!r}, not {encoder_name!r}; run"
+                f" skill-router train heads --encoder {encoder_name}"
+            )
+        return heads
+    for file in sorted(FOLDER.glob("heads-*.json")):
+        heads = Heads.from_file(file)
+        if heads.encoder_digest == encoder_digest:
+            return heads
+    raise WeightsError(
+        f"no gate and fits were learned for the encoder {encoder_name!r}; run "
+        f"skill-router train heads --encoder {encoder_name} --out heads.json, then load with "
+        "heads='heads.json'"
+    )

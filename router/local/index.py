@@ -1,0 +1,115 @@
+"""The index of a roster: everything about its skills that does not depend on the request."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roster import Roster, Skill
+from router.local.encoder import Encoder
+from router.local.lexical import LexicalIndex, char_terms, word_terms
+from router.local.text import fields
+from router.local.vectors import Progress, SkillVectors, encode_skills
+
+
+@dataclass(frozen=True)
+class SkillIndex:
+    """Vectors and inverted lists of n skills.
+
+    Attributes:
+        names: Skill names in the roster's order.
+        skill_digests: Digest of each skill.
+        documents: Pooled vectors of the documents, shape (n, d).
+        summaries: Pooled vectors of name and description, shape (n, d).
+        passages: Pooled vectors of all body pieces, shape (p, d).
+        passage_starts: Where each skill's pieces begin, shape (n + 1,).
+        tokens: Token vectors of all documents, int8, shape (t, k).
+        token_starts: Where each skill's tokens begin, shape (n + 1,).
+        word: Words over all text.
+        char: Character n-grams over all text.
+        front: Words over name, category and description.
+    """
+
+    names: tuple[str, ...]
+    skill_digests: tuple[str, ...]
+    documents: NDArray[np.float32]
+    summaries: NDArray[np.float32]
+    passages: NDArray[np.float32]
+    passage_starts: NDArray[np.int64]
+    tokens: NDArray[np.int8]
+    token_starts: NDArray[np.int64]
+    word: LexicalIndex
+    char: LexicalIndex
+    front: LexicalIndex
+
+    def __len__(self) -> int:
+        return len(self.names)
+
+    def vectors(self, row: int) -> SkillVectors:
+        """The vectors of one skill, as they were encoded."""
+        p, t = self.passage_starts, self.token_starts
+        return SkillVectors(
+            document=self.documents[row],
+            summary=self.summaries[row],
+            passages=self.passages[p[row] : p[row + 1]],
+            tokens=self.tokens[t[row] : t[row + 1]],
+        )
+
+
+def build_index(
+    roster: Roster,
+    encoder: Encoder,
+    known: dict[tuple[str, str], SkillVectors] | None = None,
+    progress: Progress | None = None,
+) -> SkillIndex:
+    """Index a roster.
+
+    Args:
+        roster: The roster.
+        encoder: Encodes the skills that are not `known`.
+        known: Vectors by (name, digest), from an earlier index of the same encoder.
+        progress: Told how many skills are encoded.
+
+    Returns:
+        The index.
+    """
+    skills = list(roster)
+    known = dict(known or {})
+    missing = [skill for skill in skills if (skill.name, skill.digest) not in known]
+    for skill, vectors in zip(missing, encode_skills(encoder, missing, progress), strict=True):
+        known[skill.name, skill.digest] = vectors
+    return assemble(skills, [known[skill.name, skill.digest] for skill in skills], encoder)
+
+
+def assemble(
+    skills: Sequence[Skill], vectors: Sequence[SkillVectors], encoder: Encoder
+) -> SkillIndex:
+    """The index of skills whose vectors are at hand."""
+    texts = [fields(skill) for skill in skills]
+    d, k = encoder.dimension, encoder.token_dimension
+    return SkillIndex(
+        names=tuple(skill.name for skill in skills),
+        skill_digests=tuple(skill.digest for skill in skills),
+        documents=np.array([v.document for v in vectors], dtype=np.float32).reshape(-1, d),
+        summaries=np.array([v.summary for v in vectors], dtype=np.float32).reshape(-1, d),
+        passages=_stacked([v.passages for v in vectors], d, np.float32),
+        passage_starts=_starts([len(v.passages) for v in vectors]),
+        tokens=_stacked([v.tokens for v in vectors], k, np.int8),
+        token_starts=_starts([len(v.tokens) for v in vectors]),
+        word=LexicalIndex.build([word_terms(full) for full, _ in texts]),
+        char=LexicalIndex.build([char_terms(full) for full, _ in texts]),
+        front=LexicalIndex.build([word_terms(front) for _, front in texts]),
+    )
+
+
+def _stacked(parts: Sequence[NDArray[np.generic]], width: int, dtype: type) -> NDArray:  # type: ignore[type-arg]
+    if not parts:
+        return np.zeros((0, width), dtype=dtype)
+    return np.concatenate(parts).astype(dtype, copy=False)
+
+
+def _starts(lengths: Sequence[int]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

@@ -1,0 +1,109 @@
+"""The shipped encoder: one ONNX graph and a tokenizer, no torch."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.errors import EncoderError
+from router.local.encoder import Encoded
+
+SHIPPED = Path(__file__).parent / "weights" / "encoder"
+
+
+class OnnxEncoder:
+    """An encoder of the folder layout that `skill-router train export` writes.
+
+    The folder holds ``encoder.onnx`` (inputs ``input_ids`` and ``attention_mask``, int64, shape
+    (m, t); outputs ``pooled`` (m, d), ``tokens`` (m, t, k) and ``importance`` (m, t)),
+    ``tokenizer.json`` and ``encoder.json`` (name, dimensions, digest of the graph).
+
+    Args:
+        folder: The folder.
+        threads: Threads of one inference; by default at most two, since the router shares the
+            machine with the agent it serves.
+
+    Raises:
+        EncoderError: If a file is missing or damaged.
+    """
+
+    def __init__(self, folder: Path, threads: int | None = None) -> None:
+        import onnxruntime
+        from tokenizers import Tokenizer
+
+        try:
+            card = json.loads((folder / "encoder.json").read_text(encoding="utf-8"))
+            graph = (folder / "encoder.onnx").read_bytes()
+            found = hashlib.sha256(graph).hexdigest()
+            if found != card["sha256"]:
+                raise EncoderError(
+                    f"{folder / 'encoder.onnx'}: its sha256 is {found[:16]}..., not the "
+                    f"{card['sha256'][:16]}... of encoder.json; install the package again"
+                )
+            options = onnxruntime.SessionOptions()
+            options.intra_op_num_threads = threads or min(2, os.cpu_count() or 1)
+            options.inter_op_num_threads = 1
+            options.log_severity_level = 3
+            # Idle spinning would burn the agent's cores between turns.
+            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+            self._session: Any = onnxruntime.InferenceSession(
+                graph, options, providers=["CPUExecutionProvider"]
+            )
+            # onnxruntime's thread-safe; the tokenizer is when its settings are left alone.
+            self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+        except EncoderError:
+            raise
+        except Exception as error:  # onnxruntime and tokenizers raise types of their own
+            raise EncoderError(
+                f"{folder}: is not a usable encoder ({error}); install the package again, or make "
+                "it with skill-router train export"
+            ) from error
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self.name: str = card["name"]
+        self.dimension: int = card["dimension"]
+        self.token_dimension: int = card["token_dimension"]
+        self.digest: str = found
+
+    @classmethod
+    def shipped(cls) -> OnnxEncoder:
+        """The encoder that comes with the package."""
+        return cls(SHIPPED)
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> Encoded:
+        """Encode texts in batches of similar length; see `Encoder.encode`."""
+        ids = [self._ids(text, max_tokens) for text in texts]
+        pooled = np.zeros((len(ids), self.dimension), dtype=np.float32)
+        tokens: list[NDArray[np.float32]] = [pooled[:0]] * len(ids)
+        importance: list[NDArray[np.float32]] = [pooled[:0, 0]] * len(ids)
+        order = sorted(range(len(ids)), key=lambda i: len(ids[i]))
+        for start in range(0, len(order), 16):
+            batch = order[start : start + 16]
+            longest = max(len(ids[i]) for i in batch)
+            input_ids = np.zeros((len(batch), longest), dtype=np.int64)
+            mask = np.zeros((len(batch), longest), dtype=np.int64)
+            for row, i in enumerate(batch):
+                input_ids[row, : len(ids[i])] = ids[i]
+                mask[row, : len(ids[i])] = 1
+            out = self._session.run(
+                ["pooled", "tokens", "importance"],
+                {"input_ids": input_ids, "attention_mask": mask},
+            )
+            for row, i in enumerate(batch):
+                count = len(ids[i])
+                pooled[i] = out[0][row]
+                tokens[i] = out[1][row, :count]
+                importance[i] = out[2][row, :count]
+        return Encoded(pooled, tokens, importance)
+
+    def _ids(self, text: str, max_tokens: int) -> list[int]:
+        # 12 characters a token is more than any text needs; the rest is never tokenized.
+        ids: list[int] = self._tokenizer.encode(text[: max_tokens * 12]).ids
+        return ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]

@@ -1,0 +1,111 @@
+"""The raw signals: how near each skill is to a request, seen in several ways."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.local.encoder import QUERY_TOKENS, Encoder
+from router.local.index import SkillIndex
+from router.local.lexical import char_terms, word_terms
+from router.turn import Turn
+
+NAMES = ("document", "summary", "passage", "late", "word", "char", "front", "cover")
+"""The signals, in the order of the columns."""
+
+CONTEXT_WEIGHT = 0.35
+"""How much the recent context counts beside the request, which counts 1."""
+
+_LATE_AT_ONCE = 400_000
+
+
+@dataclass(frozen=True)
+class Signals:
+    """What is known of a turn before anything learned is applied.
+
+    Attributes:
+        matrix: Signals of every skill, float32, shape (n, 8), columns as in `NAMES`.
+        request: Pooled vector of the request, unit length, shape (d,).
+        mixed: The same with the recent context mixed in; equal to `request` without context.
+        tokens: Token vectors of the request, shape (t, k).
+        importance: Weight of each of its tokens, shape (t,), sum 1.
+        has_context: Whether there was any recent context.
+    """
+
+    matrix: NDArray[np.float32]
+    request: NDArray[np.float32]
+    mixed: NDArray[np.float32]
+    tokens: NDArray[np.float32]
+    importance: NDArray[np.float32]
+    has_context: bool
+
+
+def compute_signals(turn: Turn, index: SkillIndex, encoder: Encoder) -> Signals:
+    """Score every skill of an index for a turn.
+
+    Args:
+        turn: The turn; its request is not blank.
+        index: The roster's index.
+        encoder: The encoder the index was made with.
+
+    Returns:
+        The signals. Late interaction (`late`) is the mean, over the request's tokens weighted by
+        importance, of the best cosine with a token of the skill (Khattab and Zaharia 2020).
+    """
+    request, context = turn.request_text, turn.context_text
+    encoded = encoder.encode([request, context] if context else [request], QUERY_TOKENS)
+    pooled, tokens, importance = encoded.pooled[0], encoded.tokens[0], encoded.importance[0]
+    matrix = _matrix(index, request, pooled, tokens, importance)
+    mixed = pooled
+    if context:
+        around = _matrix(
+            index, context, encoded.pooled[1], encoded.tokens[1], encoded.importance[1]
+        )
+        matrix = (matrix + CONTEXT_WEIGHT * around) / (1.0 + CONTEXT_WEIGHT)
+        mixed = pooled + CONTEXT_WEIGHT * encoded.pooled[1]
+        mixed = mixed / np.linalg.norm(mixed)
+    return Signals(matrix, pooled, mixed, tokens, importance, bool(context))
+
+
+def _matrix(
+    index: SkillIndex,
+    text: str,
+    pooled: NDArray[np.float32],
+    tokens: NDArray[np.float32],
+    importance: NDArray[np.float32],
+) -> NDArray[np.float32]:
+    if not len(index):
+        return np.zeros((0, len(NAMES)), dtype=np.float32)
+    word, char = word_terms(text), char_terms(text)
+    columns = [
+        index.documents @ pooled,
+        index.summaries @ pooled,
+        np.maximum.reduceat(index.passages @ pooled, index.passage_starts[:-1]),
+        late_interaction(index, tokens, importance),
+        index.word.scores(word),
+        index.char.scores(char),
+        index.front.scores(word),
+        index.word.coverage(word),
+    ]
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def late_interaction(
+    index: SkillIndex, tokens: NDArray[np.float32], importance: NDArray[np.float32]
+) -> NDArray[np.float32]:
+    """Importance-weighted mean of each request token's best match in each skill, shape (n,)."""
+    starts = index.token_starts
+    scores = np.zeros(len(index), dtype=np.float32)
+    first = 0
+    while first < len(index):
+        # As many skills at a time as keep the similarity matrix small.
+        last = int(np.searchsorted(starts, starts[first] + _LATE_AT_ONCE, side="right")) - 1
+        last = max(first + 1, last)
+        block = index.tokens[starts[first] : starts[last]].astype(np.float32)
+        similarity = (block @ tokens.T) / 127.0
+        best = np.maximum.reduceat(similarity, starts[first:last] - starts[first], axis=0)
+        scores[first:last] = best @ importance
+        first = last
+    return scores
