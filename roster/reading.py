@@ -6,7 +6,9 @@ import codecs
 import errno
 import os
 import stat
+from pathlib import Path
 
+from roster.errors import RosterNotFoundError
 from roster.problem import Problem
 from roster.text import encodable
 
@@ -20,6 +22,28 @@ _FLAGS = (
     | getattr(os, "O_CLOEXEC", 0)
     | getattr(os, "O_BINARY", 0)
 )
+
+
+def existing_path(path: str | os.PathLike[str]) -> str:
+    """A path with ``~`` expanded.
+
+    Raises:
+        RosterNotFoundError: If nothing is there.
+    """
+    place = str(path)
+    if not place:
+        raise RosterNotFoundError("the path of the roster is empty; give a folder or a file")
+    try:
+        place = str(Path(path).expanduser())
+        Path(place).stat()
+    except FileNotFoundError:
+        raise RosterNotFoundError(f"{place} does not exist; check the path of the roster") from None
+    except (OSError, ValueError, RuntimeError) as error:
+        reason = getattr(error, "strerror", None) or str(error)
+        raise RosterNotFoundError(
+            f"{place!r} cannot be opened ({reason}); check the path of the roster"
+        ) from None
+    return place
 
 
 def read_bytes(path: str, max_bytes: int = DEFAULT_MAX_BYTES) -> bytes | Problem:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Self, overload
 
 from roster.errors import DuplicateSkillError, RosterError, RosterFormatError, RosterNotFoundError
 from roster.problem import Problem
+from roster.reading import decode, existing_path, read_bytes
 from roster.skill import Skill
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ class Roster:
         _check_policy(duplicates)
         if max_bytes < 1:
             raise ValueError(f"max_bytes must be at least 1, not {max_bytes}")
-        root = _existing(path)
+        root = existing_path(path)
         if not Path(root).is_dir():
             raise RosterNotFoundError(
                 f"{root} is not a folder; give the folder that holds the skills, or load a .json "
@@ -143,11 +144,10 @@ class Roster:
             DuplicateSkillError: If names clash and `duplicates` is "error".
         """
         from roster.duplicates import Placed
-        from roster.reading import decode, read_bytes
         from roster.records import read_records
 
         _check_policy(duplicates)
-        file = _existing(path)
+        file = existing_path(path)
         if Path(file).is_dir():
             raise RosterNotFoundError(f"{file} is a folder; load it with Roster.from_directory")
         data = read_bytes(os.path.realpath(file), _MAX_JSON_BYTES)
@@ -177,7 +177,7 @@ class Roster:
             RosterNotFoundError: If there is nothing there, or a file of another kind.
             RosterError: As `from_directory` and `from_json`.
         """
-        place = _existing(path)
+        place = existing_path(path)
         if Path(place).is_dir():
             return cls.from_directory(place, duplicates, strict=strict)
         lower = place.lower()
@@ -315,20 +315,3 @@ class Roster:
 def _check_policy(duplicates: str) -> None:
     if duplicates not in _POLICIES:
         raise ValueError(f"duplicates must be one of {', '.join(_POLICIES)}, not {duplicates!r}")
-
-
-def _existing(path: str | os.PathLike[str]) -> str:
-    place = str(path)
-    if not place:
-        raise RosterNotFoundError("the path of the roster is empty; give a folder or a file")
-    try:
-        place = str(Path(path).expanduser())
-        Path(place).stat()
-    except FileNotFoundError:
-        raise RosterNotFoundError(f"{place} does not exist; check the path of the roster") from None
-    except (OSError, ValueError, RuntimeError) as error:
-        reason = getattr(error, "strerror", None) or str(error)
-        raise RosterNotFoundError(
-            f"{place!r} cannot be opened ({reason}); check the path of the roster"
-        ) from None
-    return place
