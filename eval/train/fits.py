@@ -38,6 +38,22 @@ class FitExamples:
     weights: NDArray[np.float32]
     turn: NDArray[np.int64]
 
+    def where(self, keep: NDArray[np.bool_]) -> FitExamples:
+        """The rows that are kept."""
+        return FitExamples(
+            self.features[keep], self.labels[keep], self.weights[keep], self.turn[keep]
+        )
+
+
+def joined(parts: Sequence[FitExamples]) -> FitExamples:
+    """All parts as one; their turn numbers are left as they are."""
+    return FitExamples(
+        np.concatenate([part.features for part in parts]),
+        np.concatenate([part.labels for part in parts]),
+        np.concatenate([part.weights for part in parts]),
+        np.concatenate([part.turn for part in parts]),
+    )
+
 
 def fit_examples(prepared: Sequence[Prepared], fusion: Linear, gate: GateHead) -> FitExamples:
     """The best candidates of every turn, as the reread will see them."""
@@ -100,12 +116,6 @@ def learn_fits(
     return FitHead(
         columns=FIT_NAMES, trees=exported(trees), linear=linear, mix=mix, slope=1.0, offset=0.0
     )
-
-
-def calibrated(head: FitHead, examples: FitExamples) -> FitHead:
-    """The same fits with slope and offset fitted on examples they were not learned from."""
-    logits = head.model_copy(update={"slope": 1.0, "offset": 0.0}).logits(examples.features)
-    return head.model_copy(update=platt(logits, examples.labels, examples.weights))
 
 
 def platt(

@@ -36,7 +36,10 @@ FIT_NAMES = (
 def standardized(matrix: Matrix) -> Matrix:
     """Columns with mean 0 and deviation 1 over the roster; 0 for a roster of one skill."""
     spread = matrix.std(axis=0)
-    return np.where(spread > 1e-6, (matrix - matrix.mean(axis=0)) / np.maximum(spread, 1e-6), 0.0)
+    centred: Matrix = matrix - matrix.mean(axis=0)
+    scores: Matrix = centred / np.maximum(spread, 1e-6)
+    scores[:, spread <= 1e-6] = 0.0
+    return scores
 
 
 def wide_features(matrix: Matrix) -> Matrix:
@@ -81,15 +84,17 @@ def fit_features(
 def _best_other(rows: Matrix, ordered: Matrix) -> Matrix:
     """For each candidate and signal, the best value among all other skills."""
     second = ordered[min(1, len(ordered) - 1)]
-    return np.where(rows >= ordered[0], second, ordered[0])
+    best: Matrix = np.where(rows >= ordered[0], second, ordered[0])
+    return best
 
 
 def softmax(logits: NDArray[np.float32]) -> NDArray[np.float32]:
     """Probabilities of logits; an empty array for an empty one."""
     if not len(logits):
         return logits
-    powers = np.exp(logits - logits.max())
-    return (powers / powers.sum()).astype(np.float32)
+    powers: NDArray[np.float32] = np.exp(logits - logits.max())
+    powers /= powers.sum()
+    return powers
 
 
 def _fused(logits: NDArray[np.float32], candidates: NDArray[np.int64]) -> Matrix:

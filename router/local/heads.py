@@ -37,7 +37,9 @@ class Linear(BaseModel):
 
     def __call__(self, matrix: Floats) -> Floats:
         """The function of every row, shape (rows,)."""
-        return (matrix @ np.array(self.weights, dtype=np.float32) + self.bias).astype(np.float32)
+        products = matrix @ np.array(self.weights, dtype=np.float32)
+        sums: Floats = np.add(products, self.bias, dtype=np.float32)
+        return sums
 
 
 class GateHead(BaseModel):
@@ -56,7 +58,8 @@ class GateHead(BaseModel):
     def __call__(self, vector: Floats) -> Floats:
         """Three probabilities: acts on the system, documented procedure, prose suffices."""
         logits = np.array(self.weights, dtype=np.float32) @ vector + np.array(self.bias)
-        return (1.0 / (1.0 + np.exp(-logits))).astype(np.float32)
+        chances: Floats = np.divide(1.0, 1.0 + np.exp(-logits), dtype=np.float32)
+        return chances
 
 
 class FitHead(BaseModel):

@@ -58,15 +58,27 @@ def compute_signals(turn: Turn, index: SkillIndex, encoder: Encoder) -> Signals:
     encoded = encoder.encode([request, context] if context else [request], QUERY_TOKENS)
     pooled, tokens, importance = encoded.pooled[0], encoded.tokens[0], encoded.importance[0]
     matrix = _matrix(index, request, pooled, tokens, importance)
-    mixed = pooled
     if context:
         around = _matrix(
             index, context, encoded.pooled[1], encoded.tokens[1], encoded.importance[1]
         )
-        matrix = (matrix + CONTEXT_WEIGHT * around) / (1.0 + CONTEXT_WEIGHT)
-        mixed = pooled + CONTEXT_WEIGHT * encoded.pooled[1]
-        mixed = mixed / np.linalg.norm(mixed)
-    return Signals(matrix, pooled, mixed, tokens, importance, bool(context))
+        matrix = ((matrix + CONTEXT_WEIGHT * around) / (1.0 + CONTEXT_WEIGHT)).astype(np.float32)
+    return Signals(
+        matrix, pooled, mixed_vector(encoded.pooled), tokens, importance, bool(context)
+    )
+
+
+def mixed_vector(pooled: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The request's vector with the recent context mixed in, unit length.
+
+    Args:
+        pooled: The request's vector, and the context's if there is one; shape (1 or 2, d).
+    """
+    mixed: NDArray[np.float32] = pooled[0]
+    if len(pooled) > 1:
+        mixed = mixed + np.float32(CONTEXT_WEIGHT) * pooled[1]
+        mixed /= np.linalg.norm(mixed)
+    return mixed
 
 
 def _matrix(

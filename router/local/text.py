@@ -35,7 +35,7 @@ def summary(skill: Skill) -> str:
     return f"{spoken(skill.name)}. {plain(skill.description)}".strip()
 
 
-def passages(skill: Skill, size: int = 500, most: int = 16) -> list[str]:
+def passages(skill: Skill, size: int = 600, most: int = 6) -> list[str]:
     """The body in pieces of about `size` characters that end at a word.
 
     Args:

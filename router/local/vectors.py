@@ -37,7 +37,8 @@ class SkillVectors:
 
 def quantize(vectors: NDArray[np.float32]) -> NDArray[np.int8]:
     """Unit vectors as int8; a product of two loses about 0.002."""
-    return np.rint(np.clip(vectors, -1.0, 1.0) * 127.0).astype(np.int8)
+    scaled: NDArray[np.int8] = np.rint(np.clip(vectors, -1.0, 1.0) * 127.0).astype(np.int8)
+    return scaled
 
 
 def encode_skills(

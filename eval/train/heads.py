@@ -1,0 +1,179 @@
+"""`train heads`: fusion, gate, fits and default thresholds, from labelled turns to one file."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from eval.data import LabelledTurn, load_turns, requests_digest
+from eval.metrics import expected_calibration_error
+from eval.paths import requests_folder
+from eval.train.crossval import HeldOut, Outcome, answers, cross_validate, outcome, stack
+from eval.train.fits import learn_fits, platt
+from eval.train.fusion import learn_fusion
+from eval.train.gate import GateExamples, learn_gate
+from eval.train.prepare import Prepared, prepare
+from eval.train.sources import Source
+from router.local.encoder import QUERY_TOKENS, Encoder
+from router.local.heads import Heads
+from router.local.signals import mixed_vector
+
+Report = Callable[[str], None]
+
+GATE_GROUP = "gate.jsonl"
+GRID_GATE = tuple(round(x, 2) for x in np.arange(0.1, 0.66, 0.05))
+GRID_FIT = tuple(round(x, 2) for x in np.arange(0.05, 0.96, 0.01))
+
+
+@dataclass(frozen=True)
+class Trained:
+    """Heads and what they reached on rosters they were not learned on.
+
+    Attributes:
+        heads: The heads.
+        scores: Cross-validated scores.
+    """
+
+    heads: Heads
+    scores: dict[str, Any]
+
+
+def train_heads(
+    sources: Sequence[Source],
+    encoder: Encoder,
+    *,
+    out_of_fold: Mapping[str, Encoder] | None = None,
+    needless_at_most: float = 0.13,
+    shortlist: int = 5,
+    thinned: int = 4,
+    seed: int = 0,
+    report: Report = print,
+) -> Trained:
+    """Learn everything that comes after the encoder.
+
+    Args:
+        sources: Rosters with labelled turns, at least two.
+        encoder: The encoder the heads are for.
+        out_of_fold: For a group whose turns the encoder was trained on, an encoder trained
+            without it: fits learned on an encoder's own training turns would trust it too much.
+        needless_at_most: Bound on needless suggestions when the default thresholds are chosen.
+        shortlist: Default size of the shortlist.
+        thinned: See `prepare`.
+        seed: Seed of everything random.
+        report: Told what happens.
+
+    Returns:
+        The heads; the default thresholds are those with most right suggestions under the bound,
+        on rosters that were held out.
+    """
+    prepared: list[Prepared] = []
+    for number, source in enumerate(sources, start=1):
+        chosen = (out_of_fold or {}).get(source.group, encoder)
+        prepared += prepare(
+            source.group, source.roster, source.turns, chosen, thinned=thinned, seed=seed
+        )
+        report(f"signals {number}/{len(sources)}: {source.group}, {len(source.turns)} turns")
+    gates = gate_examples(prepared)
+    gates[GATE_GROUP] = _gate_file(encoder)
+    report("cross-validating gate, fusion and fits over rosters")
+    stacked = stack(prepared, gates)
+    logits = cross_validate(stacked, seed=seed)
+    scale = platt(logits, stacked.examples.labels, stacked.examples.weights)
+    held = answers(stacked, logits * scale["slope"] + scale["offset"])
+    gate, fit, reached = choose(held, needless_at_most, shortlist)
+    scores = _scores(held, reached)
+    report("learning on all rosters")
+    heads = Heads(
+        encoder=encoder.name,
+        encoder_digest=encoder.digest,
+        wide=learn_fusion(prepared),
+        gate=learn_gate(GateExamples.joined(list(gates.values()))),
+        fits=learn_fits(stacked.examples, seed).model_copy(update=scale),
+        thresholds={"gate": gate, "fit": fit, "shortlist": shortlist},
+        trained_on={
+            "seed": seed,
+            "rosters": {s.group: s.roster.digest[:16] for s in sources},
+            "requests": {s.group: requests_digest(s.turns)[:16] for s in sources},
+        },
+    )
+    return Trained(heads, scores)
+
+
+def gate_examples(prepared: Sequence[Prepared]) -> dict[str, GateExamples]:
+    """Gate examples of the turns that carry all three answers, by group."""
+    found: dict[str, GateExamples] = {}
+    for one in prepared:
+        rows = [
+            (signals.mixed, turn.gate_answers)
+            for signals, turn in zip(one.signals, one.turns, strict=True)
+            if turn.gate_answers is not None
+        ]
+        if rows and one.group not in found:
+            found[one.group] = GateExamples(
+                np.array([vector for vector, _ in rows], dtype=np.float32),
+                np.array([answer for _, answer in rows], dtype=np.bool_),
+            )
+    return found
+
+
+def _gate_file(encoder: Encoder) -> GateExamples:
+    turns = load_turns(requests_folder() / GATE_GROUP, gold_required=False)
+    labelled: list[LabelledTurn] = [turn for turn in turns if turn.gate_answers is not None]
+    vectors = []
+    for turn in labelled:
+        asked = turn.turn()
+        texts = [asked.request_text, *filter(None, [asked.context_text])]
+        vectors.append(mixed_vector(encoder.encode(texts, QUERY_TOKENS).pooled))
+    answered = [turn.gate_answers for turn in labelled]
+    return GateExamples(np.stack(vectors), np.array(answered, dtype=np.bool_))
+
+
+def choose(
+    held: HeldOut, needless_at_most: float, shortlist: int
+) -> tuple[float, float, Outcome]:
+    """The thresholds with most right suggestions under a bound on needless ones."""
+    best: tuple[float, float, Outcome] | None = None
+    for gate in GRID_GATE:
+        for fit in GRID_FIT:
+            reached = outcome(held, gate, fit, shortlist)
+            if reached.needless <= needless_at_most and (
+                best is None or reached.right > best[2].right
+            ):
+                best = (gate, fit, reached)
+    if best is None:  # nothing keeps under the bound: say as little as the grid allows
+        gate, fit = GRID_GATE[-1], GRID_FIT[-1]
+        return gate, fit, outcome(held, gate, fit, shortlist)
+    return best
+
+
+def _scores(held: HeldOut, reached: Outcome) -> dict[str, Any]:
+    ranks = held.rank[held.covered]
+    best = held.fits.max(axis=1)
+    right = held.fits.argmax(axis=1) == held.right
+    return {
+        "turns": len(held.need),
+        "covered": int(held.covered.sum()),
+        "hit_at_1": round(float((ranks == 0).mean()), 4),
+        "hit_at_3": round(float((ranks < 3).mean()), 4),
+        "hit_at_10": round(float((ranks < 10).mean()), 4),
+        "right": round(reached.right, 4),
+        "wrong": round(reached.wrong, 4),
+        "silent": round(reached.silent, 4),
+        "needless": round(reached.needless, 4),
+        "fit_ece": round(expected_calibration_error(best, right & held.covered), 4),
+    }
+
+
+def write_heads(trained: Trained, path: Path) -> None:
+    """Write the heads as compact JSON, whole or not at all."""
+    content = json.dumps(
+        trained.heads.model_dump(exclude={"digest"}), separators=(",", ":"), sort_keys=True
+    )
+    temporary = path.with_name(f".{path.name}.tmp")
+    temporary.write_text(content + "\n", encoding="utf-8")
+    temporary.replace(path)

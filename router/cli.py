@@ -1,0 +1,73 @@
+"""The command line: `skill-router`."""
+
+from __future__ import annotations
+
+import importlib
+import io
+import json
+import logging
+import sys
+from typing import Any
+
+import click
+
+# Where each command lives. `eval` is below this package: it is named here, and imported only when
+# one of its commands is typed.
+COMMANDS = {
+    "suggest": "router.commands.suggest:suggest",
+    "demo": "router.commands.demo:demo",
+    "roster": "roster.cli:roster",
+    "bench": "eval.commands.bench:bench",
+    "train": "eval.commands.train:train",
+}
+
+
+class LazyGroup(click.Group):
+    """A group whose commands are imported when they are used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """All names, in the order of `COMMANDS`."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """The command of a name, imported now."""
+        if name not in COMMANDS:
+            return None
+        module, attribute = COMMANDS[name].split(":")
+        try:
+            command: click.Command = getattr(importlib.import_module(module), attribute)
+        except ImportError as error:
+            raise click.ClickException(
+                f"the command {name!r} needs a package that is not installed ({error})"
+            ) from error
+        return command
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """Run a command; errors of a wrong setup become one line and exit code 1."""
+        try:
+            return super().invoke(ctx)
+        except click.ClickException:
+            raise
+        except ValueError as error:
+            # RosterError, RouterError and RequestsError are ValueErrors with a remedy in them.
+            if type(error).__module__.split(".")[0] in ("roster", "router", "eval"):
+                raise click.ClickException(str(error)) from error
+            raise
+
+
+@click.group(cls=LazyGroup, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="skill-router")
+@click.option("-v", "--verbose", is_flag=True, help="Show warnings and tracebacks of the router.")
+def main(verbose: bool) -> None:
+    """Which one skill, if any, should an agent load for this turn?"""
+    logging.basicConfig(
+        level=logging.INFO if verbose else logging.ERROR, format="%(levelname)s: %(message)s"
+    )
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def print_json(value: Any) -> None:
+    """Print a value as indented JSON, readable on a terminal."""
+    click.echo(json.dumps(value, indent=2, ensure_ascii=False))
