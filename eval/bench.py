@@ -30,7 +30,7 @@ class Answer(BaseModel):
 
     @property
     def verdict(self) -> str:
-        """"right", "wrong" or "silent" on a covered turn; "needless" or "quiet" on another."""
+        """ "right", "wrong" or "silent" on a covered turn; "needless" or "quiet" on another."""
         name = self.suggestion.name
         if self.turn.gold is None:
             return "quiet" if name is None else "needless"

@@ -82,6 +82,7 @@ class Router:
             thresholds = Thresholds.model_validate(
                 {**local.heads.thresholds, "weights_digest": local.digest}
             )
+        local.excerpt = thresholds.excerpt
         _warn_if_stale(thresholds, roster, local.digest)
         return cls(roster, local, thresholds, local.digest)
 
@@ -126,9 +127,7 @@ class Router:
         loaded: Iterable[str] = (),
     ) -> Suggestion:
         """`suggest` without blocking the event loop."""
-        return await asyncio.to_thread(
-            self.suggest, request, recent_context, allowed_tools, loaded
-        )
+        return await asyncio.to_thread(self.suggest, request, recent_context, allowed_tools, loaded)
 
     async def asuggest_many(self, turns: Iterable[str | Turn]) -> list[Suggestion]:
         """`suggest_many` without blocking the event loop."""

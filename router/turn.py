@@ -10,7 +10,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 _CONTROL = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\x7f\ud800-\udfff]")
 
 MAX_TEXT = 4_000
-"""Characters of a request or of the recent context that are read; of a longer text, the two ends."""
+"""Characters of a request that are read; of a longer one, the two ends."""
 
 
 class Turn(BaseModel):
@@ -55,8 +55,8 @@ def readable(text: str, limit: int = MAX_TEXT) -> str:
 
     Args:
         text: Any text, of any length.
-        limit: Most characters kept. People put the question before or after what they paste, so
-            of a longer text two thirds of the limit are kept from the start, one third from the end.
+        limit: Most characters kept. People put the question before or after what they paste: of a
+            longer text two thirds of the limit are kept from the start, one third from the end.
 
     Returns:
         The readable text, stripped.

@@ -100,7 +100,12 @@ def _print_table(summary: dict[str, Any], skills: int) -> None:
         f"{skills} skills"
     )
     table = Table(show_edge=False, pad_edge=False)
-    for column, justify in (("", "left"), ("count", "right"), ("share", "right"), ("95 %", "right")):
+    for column, justify in (
+        ("", "left"),
+        ("count", "right"),
+        ("share", "right"),
+        ("95 %", "right"),
+    ):
         table.add_column(column, justify=justify)  # type: ignore[arg-type]
     for name, of in (
         ("right", "covered"),

@@ -20,7 +20,9 @@ def train() -> None:
 @click.option(
     "--archive", metavar="DIR", help="Unpacked skill folders that requests/community lists."
 )
-@click.option("--encoder", metavar="NAME", help="The encoder the heads are for.  [default: shipped]")
+@click.option(
+    "--encoder", metavar="NAME", help="The encoder the heads are for.  [default: shipped]"
+)
 @click.option(
     "--out-of-fold",
     metavar="FILE",

@@ -84,9 +84,7 @@ class Stacked:
     held: HeldOut
 
 
-def stack(
-    prepared: Sequence[Prepared], gates: dict[str, GateExamples], count: int = 5
-) -> Stacked:
+def stack(prepared: Sequence[Prepared], gates: dict[str, GateExamples], count: int = 5) -> Stacked:
     """Gate and fusion learned on all rosters but some, applied to those, in turn.
 
     Args:
@@ -124,9 +122,7 @@ def stack(
         covered=np.concatenate([one.gold >= 0 for one in in_order]),
         kinds=np.array([turn.group for one in in_order for turn in one.turns]),
     )
-    return Stacked(
-        joined(parts), np.concatenate(rows["group"]), np.concatenate(rows["full"]), held
-    )
+    return Stacked(joined(parts), np.concatenate(rows["group"]), np.concatenate(rows["full"]), held)
 
 
 def cross_validate(stacked: Stacked, count: int = 5, seed: int = 0) -> NDArray[np.float32]:

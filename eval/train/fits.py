@@ -63,7 +63,10 @@ def fit_examples(prepared: Sequence[Prepared], fusion: Linear, gate: GateHead) -
         for signals, gold, left_out in zip(one.signals, one.gold, one.left_out, strict=True):
             logits = fusion(wide_features(signals.matrix))
             pool = np.argsort(-logits, kind="stable")[:POOL]
-            rows = fit_features(signals, logits, gate(signals.mixed), pool, one.index)
+            candidates = [one.skills[row] for row in pool]
+            rows = fit_features(
+                signals, logits, gate(signals.mixed), pool, candidates, one.index
+            )
             features.append(rows)
             labels.append(pool == gold)
             weights.append(np.full(len(pool), LEFT_OUT_WEIGHT if left_out else 1.0))

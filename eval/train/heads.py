@@ -133,9 +133,7 @@ def _gate_file(encoder: Encoder) -> GateExamples:
     return GateExamples(np.stack(vectors), np.array(answered, dtype=np.bool_))
 
 
-def choose(
-    held: HeldOut, needless_at_most: float, shortlist: int
-) -> tuple[float, float, Outcome]:
+def choose(held: HeldOut, needless_at_most: float, shortlist: int) -> tuple[float, float, Outcome]:
     """The thresholds with most right suggestions under a bound on needless ones."""
     best: tuple[float, float, Outcome] | None = None
     for gate in GRID_GATE:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.data import LabelledTurn
-from roster import Roster
+from roster import Roster, Skill
 from router.local.encoder import Encoded, Encoder
 from router.local.index import SkillIndex, assemble
 from router.local.signals import Signals, compute_signals
@@ -22,7 +22,8 @@ class Prepared:
 
     Attributes:
         group: Which roster the turns belong to; splits never cut through a group.
-        index: The index of the skills that are there.
+        skills: The skills that are there.
+        index: Their index.
         turns: The labelled turns.
         gold: Row of the right skill in the index, -1 when none fits, shape (m,).
         left_out: Whether a turn's right skill was taken out of the roster, shape (m,).
@@ -30,6 +31,7 @@ class Prepared:
     """
 
     group: str
+    skills: list[Skill]
     index: SkillIndex
     turns: list[LabelledTurn]
     gold: NDArray[np.int64]
@@ -102,9 +104,7 @@ def prepare(
         kept = np.setdiff1d(everything, part)
         names = {roster[int(row)].name for row in part}
         chosen = [
-            turn
-            for turn in turns
-            if number == 0 or turn.gold in names or rng.random() < keep_share
+            turn for turn in turns if number == 0 or turn.gold in names or rng.random() < keep_share
         ]
         found.append(_signals(group, roster, kept, vectors, chosen, remembering))
     return found
@@ -118,11 +118,10 @@ def _signals(
     turns: list[LabelledTurn],
     encoder: Encoder,
 ) -> Prepared:
-    index = assemble(
-        [roster[int(row)] for row in kept], [vectors[int(row)] for row in kept], encoder
-    )
+    skills = [roster[int(row)] for row in kept]
+    index = assemble(skills, [vectors[int(row)] for row in kept], encoder)
     rows = {name: row for row, name in enumerate(index.names)}
     gold = np.array([rows.get(turn.gold or "", -1) for turn in turns], dtype=np.int64)
     left_out = np.array([turn.covered for turn in turns], dtype=np.bool_) & (gold < 0)
     signals = [compute_signals(turn.turn(), index, encoder) for turn in turns]
-    return Prepared(group, index, turns, gold, left_out, signals)
+    return Prepared(group, skills, index, turns, gold, left_out, signals)

@@ -21,7 +21,9 @@ def demo() -> None:
     roster = Roster.bundled()
     categories = len({skill.category for skill in roster})
     prompt = len(roster.prompt())
-    click.echo(f"{len(roster)} skills in {categories} categories; their index is {prompt:,} bytes\n")
+    click.echo(
+        f"{len(roster)} skills in {categories} categories; their index is {prompt:,} bytes\n"
+    )
     router = load_router(roster, None, None, None, None)
     for request in REQUESTS:
         suggestion = router.suggest(request)

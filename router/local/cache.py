@@ -54,8 +54,13 @@ class IndexCache:
         self._folder = cache_folder(folder) / f"index-{FORMAT}-{encoder.digest[:16]}"
 
     def path(self, roster: Roster) -> Path:
-        """The file of a roster's index. Names count too: they are part of what is encoded."""
-        key = hashlib.sha256(json.dumps([roster.digest, list(roster.names)]).encode()).hexdigest()
+        """The file of a roster's index.
+
+        Every text that is indexed counts, not the roster's digest alone: a category can come from
+        the folder, and a later version may read the same bytes better.
+        """
+        texts = [[s.name, s.category, s.description, s.body, s.digest] for s in roster]
+        key = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
         return self._folder / f"{key[:32]}.npz"
 
     def load_or_build(self, roster: Roster, progress: Progress | None = None) -> SkillIndex:
@@ -94,7 +99,7 @@ class IndexCache:
 
     def _read(self, path: Path, roster: Roster | None) -> SkillIndex | None:
         try:
-            # np.load reads members lazily; the zip's checksums catch flipped bytes as they are read.
+            # Members are read lazily; the zip's checksums catch flipped bytes as they are.
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
             index = _from_arrays(arrays)

@@ -6,9 +6,13 @@ shares), so that what is learned on some rosters holds on others. None is the re
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
+from roster import Skill
+from router.local.excerpt import DEFAULT_EXCERPT, excerpt_features
 from router.local.index import SkillIndex
 from router.local.signals import NAMES, Signals
 
@@ -17,7 +21,8 @@ Matrix = NDArray[np.float32]
 WIDE_NAMES = tuple(f"{kind}:{name}" for kind in ("z", "raw", "gap") for name in NAMES)
 
 LATE_NAMES = ("late:weakest", "late:unmatched", "late:elsewhere", "late:spread")
-QUERY_NAMES = ("gate:acts", "gate:procedure", "gate:prose", "roster:log_size")
+EXCERPT_NAMES = ("excerpt:cover", "excerpt:alone")
+QUERY_NAMES = ("gate:acts", "gate:procedure", "gate:prose")
 FUSED_NAMES = ("wide:logit", "wide:probability", "wide:gap_best", "wide:gap_second", "wide:rank")
 FIT_NAMES = (
     *(
@@ -28,6 +33,7 @@ FIT_NAMES = (
     *FUSED_NAMES,
     *LATE_NAMES,
     "twin",
+    *EXCERPT_NAMES,
     *QUERY_NAMES,
 )
 """The columns of `fit_features`."""
@@ -54,7 +60,9 @@ def fit_features(
     logits: NDArray[np.float32],
     gate: NDArray[np.float32],
     candidates: NDArray[np.int64],
+    skills: Sequence[Skill],
     index: SkillIndex,
+    excerpt: int = DEFAULT_EXCERPT,
 ) -> Matrix:
     """Features of the candidates for the fits.
 
@@ -62,11 +70,13 @@ def fit_features(
         signals: Signals of the whole roster.
         logits: Wide logits, shape (n,).
         gate: The three gate probabilities, shape (3,).
-        candidates: Rows of the candidates, shape (c,).
+        candidates: Rows of the skills that see each other, the candidates first, shape (p,).
+        skills: The candidates themselves, c <= p of them.
         index: The roster's index.
+        excerpt: Characters of each body that are reread.
 
     Returns:
-        Shape (c, 58), columns as in `FIT_NAMES`.
+        Shape (c, f), columns as in `FIT_NAMES`.
     """
     matrix = signals.matrix
     rows = matrix[candidates]
@@ -76,9 +86,14 @@ def fit_features(
     parts += [rows - ordered[min(place, len(ordered) - 1)] for place in (1, 4)]
     parts += [_fused(logits, candidates), _late(signals, candidates, index)]
     parts += [_twin(candidates, index)[:, None]]
-    query = np.append(gate, np.log(len(matrix)))
-    parts += [np.broadcast_to(query, (len(candidates), len(query)))]
-    return np.concatenate(parts, axis=1).astype(np.float32)
+    count = len(skills)
+    reread = excerpt_features(
+        skills, candidates[:count], signals.words, signals.mixed, index, excerpt
+    )
+    query = np.broadcast_to(gate, (count, len(gate)))
+    return np.concatenate([*(part[:count] for part in parts), reread, query], axis=1).astype(
+        np.float32
+    )
 
 
 def _best_other(rows: Matrix, ordered: Matrix) -> Matrix:

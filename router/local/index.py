@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +14,8 @@ from router.local.encoder import Encoder
 from router.local.lexical import LexicalIndex, char_terms, word_terms
 from router.local.text import fields
 from router.local.vectors import Progress, SkillVectors, encode_skills
+
+_TOKENS_AT_ONCE = 200_000
 
 
 @dataclass(frozen=True)
@@ -47,6 +50,30 @@ class SkillIndex:
 
     def __len__(self) -> int:
         return len(self.names)
+
+    def token_blocks(self) -> Iterator[tuple[int, int, NDArray[np.float32]]]:
+        """Token vectors as float32, times 127, a run of skills at a time.
+
+        Yields:
+            First skill, skill after the last, and their tokens, shape (t, k). A small roster is
+            one block that is converted once and kept; a large one is converted as it is read.
+        """
+        if len(self.tokens) <= _TOKENS_AT_ONCE:
+            if len(self):
+                yield 0, len(self), self._all_tokens
+            return
+        first = 0
+        while first < len(self):
+            end = self.token_starts[first] + _TOKENS_AT_ONCE
+            last = int(np.searchsorted(self.token_starts, end, side="right")) - 1
+            last = max(first + 1, last)
+            block = self.tokens[self.token_starts[first] : self.token_starts[last]]
+            yield first, last, block.astype(np.float32)
+            first = last
+
+    @cached_property
+    def _all_tokens(self) -> NDArray[np.float32]:
+        return self.tokens.astype(np.float32)
 
     def vectors(self, row: int) -> SkillVectors:
         """The vectors of one skill, as they were encoded."""

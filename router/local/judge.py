@@ -15,6 +15,7 @@ from roster import Roster, Skill
 from router.errors import RouterError
 from router.local.cache import IndexCache
 from router.local.encoder import Encoder, load_encoder
+from router.local.excerpt import DEFAULT_EXCERPT
 from router.local.features import fit_features, softmax, wide_features
 from router.local.heads import Heads, heads_for
 from router.local.index import SkillIndex
@@ -37,9 +38,18 @@ class LocalJudge:
         index: Its index.
         encoder: The encoder of the index.
         heads: The learned numbers.
+        excerpt: Characters of a body that the reread sees.
     """
 
-    def __init__(self, roster: Roster, index: SkillIndex, encoder: Encoder, heads: Heads) -> None:
+    def __init__(
+        self,
+        roster: Roster,
+        index: SkillIndex,
+        encoder: Encoder,
+        heads: Heads,
+        excerpt: int = DEFAULT_EXCERPT,
+    ) -> None:
+        self.excerpt = excerpt
         self._roster = roster
         self._index = index
         self._encoder = encoder
@@ -114,9 +124,15 @@ class LocalJudge:
         best = np.argsort(-logits, kind="stable")[:POOL]
         pool = np.concatenate([rows, best[~np.isin(best, rows)]])
         features = fit_features(
-            signals, logits, self.heads.gate(signals.mixed), pool, self._index
+            signals,
+            logits,
+            self.heads.gate(signals.mixed),
+            pool,
+            candidates,
+            self._index,
+            self.excerpt,
         )
-        fit_logits = self.heads.fits.logits(features[: len(rows)])
+        fit_logits = self.heads.fits.logits(features)
         names = [skill.name for skill in candidates]
         fits = 1.0 / (1.0 + np.exp(-fit_logits))
         return Reread(

@@ -12,6 +12,7 @@ import unicodedata
 import zlib
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -40,7 +41,7 @@ def words(text: str) -> list[str]:
 def word_terms(text: str) -> Terms:
     """Words of two letters or more, and pairs of neighbours, hashed and counted."""
     kept = [word for word in words(text) if len(word) > 1]
-    pairs = [f"{a} {b}" for a, b in zip(kept, kept[1:], strict=False)]
+    pairs = [f"{a} {b}" for a, b in pairwise(kept)]
     hashes = np.fromiter(
         (zlib.crc32(term.encode("utf-8", "replace")) for term in kept + pairs),
         dtype=np.uint32,
@@ -129,30 +130,44 @@ class LexicalIndex:
         weights = (1.0 + np.log(counts)) * idf
         # Terms the roster never uses still lengthen the query: they are what no skill speaks of.
         unseen = len(query[0]) - len(found)
-        rarest = np.log(1.0 + self.size) + 1.0
-        weights /= np.sqrt(float(np.sum(weights**2)) + unseen * float(rarest) ** 2)
-        spans = self.starts[found + 1] - self.starts[found]
-        offsets = np.repeat(self.starts[found] - np.concatenate([[0], np.cumsum(spans)[:-1]]), spans)
-        positions = offsets + np.arange(int(spans.sum()))
-        contributions = self.weights[positions] * np.repeat(weights, spans)
-        return np.bincount(
-            self.rows[positions], weights=contributions, minlength=self.size
-        ).astype(np.float32)
+        weights /= np.sqrt(float(np.sum(weights**2)) + unseen * self._rarest**2)
+        positions, spans = self._postings(found)
+        return self._summed(positions, self.weights[positions] * np.repeat(weights, spans))
 
     def coverage(self, query: Terms) -> NDArray[np.float32]:
         """Share of the query's idf mass whose terms a skill contains, 0..1, shape (n,)."""
         found, idf, _ = self._lookup(query)
-        unseen = len(query[0]) - len(found)
-        total = float(np.sum(idf)) + unseen * (float(np.log(1.0 + self.size)) + 1.0)
-        if not len(found) or total <= 0:
+        if not len(found):
             return np.zeros(self.size, dtype=np.float32)
+        positions, spans = self._postings(found)
+        total = float(self.weights_of(query[0]).sum())
+        return self._summed(positions, np.repeat(idf / total, spans))
+
+    def weights_of(self, terms: NDArray[np.uint32]) -> NDArray[np.float32]:
+        """Idf of each term; one that no skill uses counts as the rarest."""
+        weights = np.full(len(terms), self._rarest, dtype=np.float32)
+        if len(self.vocabulary):
+            at = np.minimum(np.searchsorted(self.vocabulary, terms), len(self.vocabulary) - 1)
+            known = self.vocabulary[at] == terms
+            weights[known] = self.idf[at[known]]
+        return weights
+
+    @property
+    def _rarest(self) -> float:
+        return float(np.log(1.0 + self.size)) + 1.0
+
+    def _postings(self, found: NDArray[np.int64]) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Positions of all postings of some terms, and how many each term has."""
         spans = self.starts[found + 1] - self.starts[found]
-        offsets = np.repeat(self.starts[found] - np.concatenate([[0], np.cumsum(spans)[:-1]]), spans)
-        positions = offsets + np.arange(int(spans.sum()))
-        return (
-            np.bincount(self.rows[positions], weights=np.repeat(idf, spans), minlength=self.size)
-            / total
-        ).astype(np.float32)
+        before = np.concatenate([[0], np.cumsum(spans)[:-1]])
+        positions = np.repeat(self.starts[found] - before, spans) + np.arange(int(spans.sum()))
+        return positions, spans
+
+    def _summed(
+        self, positions: NDArray[np.int64], amounts: NDArray[np.float32]
+    ) -> NDArray[np.float32]:
+        sums = np.bincount(self.rows[positions], weights=amounts, minlength=self.size)
+        return sums.astype(np.float32)
 
     def _lookup(
         self, query: Terms

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from router.local.encoder import QUERY_TOKENS, Encoder
 from router.local.index import SkillIndex
-from router.local.lexical import char_terms, word_terms
+from router.local.lexical import Terms, char_terms, word_terms
 from router.turn import Turn
 
 NAMES = ("document", "summary", "passage", "late", "word", "char", "front", "cover")
@@ -17,8 +17,6 @@ NAMES = ("document", "summary", "passage", "late", "word", "char", "front", "cov
 
 CONTEXT_WEIGHT = 0.35
 """How much the recent context counts beside the request, which counts 1."""
-
-_LATE_AT_ONCE = 400_000
 
 
 @dataclass(frozen=True)
@@ -31,7 +29,7 @@ class Signals:
         mixed: The same with the recent context mixed in; equal to `request` without context.
         tokens: Token vectors of the request, shape (t, k).
         importance: Weight of each of its tokens, shape (t,), sum 1.
-        has_context: Whether there was any recent context.
+        words: Words of the request, hashed and counted.
     """
 
     matrix: NDArray[np.float32]
@@ -39,7 +37,7 @@ class Signals:
     mixed: NDArray[np.float32]
     tokens: NDArray[np.float32]
     importance: NDArray[np.float32]
-    has_context: bool
+    words: Terms
 
 
 def compute_signals(turn: Turn, index: SkillIndex, encoder: Encoder) -> Signals:
@@ -64,7 +62,7 @@ def compute_signals(turn: Turn, index: SkillIndex, encoder: Encoder) -> Signals:
         )
         matrix = ((matrix + CONTEXT_WEIGHT * around) / (1.0 + CONTEXT_WEIGHT)).astype(np.float32)
     return Signals(
-        matrix, pooled, mixed_vector(encoded.pooled), tokens, importance, bool(context)
+        matrix, pooled, mixed_vector(encoded.pooled), tokens, importance, word_terms(request)
     )
 
 
@@ -109,15 +107,10 @@ def late_interaction(
 ) -> NDArray[np.float32]:
     """Importance-weighted mean of each request token's best match in each skill, shape (n,)."""
     starts = index.token_starts
+    query = tokens * np.float32(1.0 / 127.0)
     scores = np.zeros(len(index), dtype=np.float32)
-    first = 0
-    while first < len(index):
-        # As many skills at a time as keep the similarity matrix small.
-        last = int(np.searchsorted(starts, starts[first] + _LATE_AT_ONCE, side="right")) - 1
-        last = max(first + 1, last)
-        block = index.tokens[starts[first] : starts[last]].astype(np.float32)
-        similarity = (block @ tokens.T) / 127.0
+    for first, last, block in index.token_blocks():
+        similarity = block @ query.T
         best = np.maximum.reduceat(similarity, starts[first:last] - starts[first], axis=0)
         scores[first:last] = best @ importance
-        first = last
     return scores
