@@ -16,6 +16,7 @@ import click
 COMMANDS = {
     "suggest": "router.commands.suggest:suggest",
     "demo": "router.commands.demo:demo",
+    "serve": "router.commands.serve:serve",
     "roster": "roster.cli:roster",
     "bench": "eval.commands.bench:bench",
     "train": "eval.commands.train:train",

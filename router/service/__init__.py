@@ -1,0 +1,1 @@
+"""The resident service: a router that stays loaded between turns, and the client that asks it."""

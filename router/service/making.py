@@ -1,0 +1,55 @@
+"""How the service makes routers: one encoder and one setup for all rosters."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from roster import Roster
+from router.local.encoder import Encoder, load_encoder
+from router.local.heads import heads_for
+from router.pipeline import Router
+from router.thresholds import Thresholds
+
+
+class RouterMaker:
+    """Makes routers that share an encoder.
+
+    Args:
+        thresholds: A TOML file; None takes those shipped.
+        encoder: See `router.local.encoder.load_encoder`.
+        heads: A heads file; None takes the shipped one of the encoder.
+        cache: Folder of the index cache; None takes the user's.
+
+    Raises:
+        RouterError: If anything of the setup is wrong.
+    """
+
+    def __init__(
+        self,
+        thresholds: str | Path | None = None,
+        encoder: str | Encoder | None = None,
+        heads: str | Path | None = None,
+        cache: str | Path | None = None,
+    ) -> None:
+        self._encoder = _one_thread_encoder() if encoder is None else load_encoder(encoder)
+        self._thresholds = None if thresholds is None else Thresholds.from_toml(thresholds)
+        self._heads = heads
+        self._cache = cache
+        heads_for(self._encoder.name, self._encoder.digest, heads)
+
+    def __call__(self, roster: Roster) -> Router:
+        """The router of a roster."""
+        return Router.load(
+            roster,
+            thresholds=self._thresholds,
+            encoder=self._encoder,
+            heads=self._heads,
+            cache=self._cache,
+        )
+
+
+def _one_thread_encoder() -> Encoder:
+    """The shipped encoder; the service's own threads are all the parallelism there is."""
+    from router.local.onnx_encoder import SHIPPED, OnnxEncoder
+
+    return OnnxEncoder(SHIPPED, threads=1)
