@@ -21,3 +21,16 @@ class Judge(Protocol):
     def reread(self, turn: Turn, candidates: Sequence[Skill]) -> Reread:
         """Read the candidates in full; choose among them and say how well each one fits."""
         ...
+
+
+@runtime_checkable
+class AsyncJudge(Protocol):
+    """A judge that can also wait without blocking the event loop."""
+
+    async def arank(self, turn: Turn, roster: Roster) -> tuple[Ranking, Gate]:
+        """`Judge.rank`, asynchronously."""
+        ...
+
+    async def areread(self, turn: Turn, candidates: Sequence[Skill]) -> Reread:
+        """`Judge.reread`, asynchronously."""
+        ...

@@ -4,22 +4,32 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Iterable, Sequence
+from collections.abc import Generator, Iterable, Sequence
 from pathlib import Path
 from time import perf_counter
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 from roster import Roster, Skill, is_safe_name
 from router.errors import RouterError
-from router.judge import Judge
+from router.judge import AsyncJudge, Judge
 from router.local.encoder import Encoder
 from router.local.judge import LocalJudge
 from router.local.vectors import Progress
+from router.proposals.errors import ProposalError
+from router.proposals.within import LateError, call_within
 from router.suggestion import Gate, Ranking, Reason, Reread, Suggestion
 from router.thresholds import Thresholds
 from router.turn import Turn
+from router.usage import Usage
+
+if TYPE_CHECKING:
+    from router.cascade import Cascade
+    from router.judges import JudgeName, JudgeSetup
 
 _log = logging.getLogger(__name__)
+
+_Question = Sequence[Skill] | None
+_Answer = tuple[Ranking, Gate] | Reread
 
 
 class Router:
@@ -32,6 +42,8 @@ class Router:
         judge: Answers the two questions.
         thresholds: When to stay silent.
         weights_digest: Names the judge's learned numbers in every suggestion.
+        cascade: Asks a second judge where this one is unsure; None asks nobody.
+        deadline_s: Seconds a turn may take; then there is no suggestion. None waits.
     """
 
     def __init__(
@@ -40,18 +52,27 @@ class Router:
         judge: Judge,
         thresholds: Thresholds | None = None,
         weights_digest: str = "",
+        *,
+        cascade: Cascade | None = None,
+        deadline_s: float | None = None,
     ) -> None:
+        if deadline_s is not None and not 0 < deadline_s < float("inf"):
+            raise RouterError(f"deadline_s must be a positive number of seconds, not {deadline_s}")
         self.roster = roster
         self.judge = judge
         self.thresholds = thresholds or Thresholds()
         self.weights_digest = weights_digest or type(judge).__name__
+        self.cascade = cascade
+        self.deadline_s = deadline_s
 
     @classmethod
     def load(
         cls,
         roster: Roster,
         *,
-        judge: Judge | None = None,
+        judge: Judge | JudgeName | None = None,
+        setup: JudgeSetup | None = None,
+        deadline_s: float | None = None,
         thresholds: Thresholds | str | Path | None = None,
         encoder: str | Encoder | None = None,
         heads: str | Path | None = None,
@@ -62,9 +83,12 @@ class Router:
 
         Args:
             roster: The skills.
-            judge: A judge of your own; by default the local one.
+            judge: "local" (the default), "claude", "systemone" or "cascade"; or a judge of your
+                own.
+            setup: Which model "claude", "systemone" or "cascade" asks, and how.
+            deadline_s: Seconds a turn may take; a slower one gets no suggestion. None waits.
             thresholds: Thresholds, or the path of a TOML file; by default those that were chosen
-                for the judge by cross-validation.
+                for the local judge by cross-validation, for any other judge `Thresholds()`.
             encoder: Another encoder for the local judge: "minilm", a folder or a model's name.
             heads: A heads file learned for that encoder.
             cache: Folder of the index cache; by default `SKILL_ROUTER_CACHE`, else the user's.
@@ -75,8 +99,12 @@ class Router:
         """
         if isinstance(thresholds, str | Path):
             thresholds = Thresholds.from_toml(thresholds)
-        if judge is not None:
-            return cls(roster, judge, thresholds)
+        if judge is not None and judge not in ("local", "cascade"):
+            from router.judges import make_judge
+
+            made = make_judge(judge, roster, thresholds or Thresholds(), setup)
+            digest = getattr(made, "digest", "")
+            return cls(roster, made, thresholds, digest, deadline_s=deadline_s)
         local = LocalJudge.load(roster, encoder, heads, cache, progress)
         if thresholds is None:
             thresholds = Thresholds.model_validate(
@@ -84,7 +112,12 @@ class Router:
             )
         local.excerpt = thresholds.excerpt
         _warn_if_stale(thresholds, roster, local.digest)
-        return cls(roster, local, thresholds, local.digest)
+        cascade = None
+        if judge == "cascade":
+            from router.judges import make_cascade
+
+            cascade = make_cascade(roster, setup)
+        return cls(roster, local, thresholds, local.digest, cascade=cascade, deadline_s=deadline_s)
 
     def suggest(
         self,
@@ -108,12 +141,9 @@ class Router:
         started = perf_counter()
         try:
             turn = _as_turn(request, recent_context, allowed_tools, loaded)
-            return self._decide(turn, started)
+            return call_within(lambda: self._settled(turn, started), self.deadline_s)
         except Exception as error:  # the turn must survive whatever a judge raises
-            _log.exception("the router failed; the turn goes on without a suggestion")
-            return self._suggestion(
-                None, Reason.ROUTER_ERROR, started, detail=f"{type(error).__name__}: {error}"[:300]
-            )
+            return self._failed(error, started)
 
     def suggest_many(self, turns: Iterable[str | Turn]) -> list[Suggestion]:
         """Suggestions for several turns, in their order."""
@@ -126,28 +156,100 @@ class Router:
         allowed_tools: Iterable[str] | None = None,
         loaded: Iterable[str] = (),
     ) -> Suggestion:
-        """`suggest` without blocking the event loop."""
-        return await asyncio.to_thread(self.suggest, request, recent_context, allowed_tools, loaded)
+        """`suggest` without blocking the event loop.
+
+        A judge that is asynchronous itself is awaited; any other works in a thread.
+        """
+        started = perf_counter()
+        try:
+            turn = _as_turn(request, recent_context, allowed_tools, loaded)
+            return await asyncio.wait_for(self._asettled(turn, started), self.deadline_s)
+        except Exception as error:  # the turn must survive whatever a judge raises
+            return self._failed(error, started)
 
     async def asuggest_many(self, turns: Iterable[str | Turn]) -> list[Suggestion]:
         """`suggest_many` without blocking the event loop."""
+        if isinstance(self.judge, AsyncJudge) or self.cascade is not None:
+            return [await self.asuggest(turn) for turn in turns]
         return await asyncio.to_thread(self.suggest_many, list(turns))
 
+    def _settled(self, turn: Turn, started: float) -> Suggestion:
+        suggestion = self._decide(turn, started)
+        if self.cascade is None:
+            return suggestion
+        return _timed(self.cascade.settle(turn, suggestion), started)
+
+    async def _asettled(self, turn: Turn, started: float) -> Suggestion:
+        if isinstance(self.judge, AsyncJudge):
+            suggestion = await self._adecide(self.judge, turn, started)
+        else:
+            suggestion = await asyncio.to_thread(self._decide, turn, started)
+        if self.cascade is None:
+            return suggestion
+        return _timed(await self.cascade.asettle(turn, suggestion), started)
+
     def _decide(self, turn: Turn, started: float) -> Suggestion:
+        steps = self._steps(turn, started)
+        try:
+            question = next(steps)
+            while True:
+                if question is None:
+                    question = steps.send(self.judge.rank(turn, self.roster))
+                else:
+                    question = steps.send(self.judge.reread(turn, question))
+        except StopIteration as end:
+            suggestion: Suggestion = end.value
+            return suggestion
+
+    async def _adecide(self, judge: AsyncJudge, turn: Turn, started: float) -> Suggestion:
+        steps = self._steps(turn, started)
+        try:
+            question = next(steps)
+            while True:
+                if question is None:
+                    question = steps.send(await judge.arank(turn, self.roster))
+                else:
+                    question = steps.send(await judge.areread(turn, question))
+        except StopIteration as end:
+            suggestion: Suggestion = end.value
+            return suggestion
+
+    def _steps(self, turn: Turn, started: float) -> Generator[_Question, _Answer, Suggestion]:
+        """The flow of a turn, whoever waits for the judge: yields None for the rank, the
+        candidates for the reread."""
         if not turn.request_text:
             return self._suggestion(None, Reason.GATE, started, detail="the request is blank")
         if not len(self.roster):
             return self._suggestion(None, Reason.FITS, started, detail="the roster has no skills")
-        ranking, gate = self.judge.rank(turn, self.roster)
+        answer = yield None
+        assert isinstance(answer, tuple)
+        ranking, gate = answer
         times = {"rank": _ms(started)}
         if gate.need < self.thresholds.gate:
             return self._suggestion(None, Reason.GATE, started, times, ranking, gate)
         shortlist = [self.roster[name] for name in ranking.top(self.thresholds.shortlist)]
         again = perf_counter()
-        reread = self.judge.reread(turn, shortlist)
+        reread = yield shortlist
+        assert isinstance(reread, Reread)
         times["reread"] = _ms(again)
         name, reason, detail = self._verdict(turn, shortlist, reread)
         return self._suggestion(name, reason, started, times, ranking, gate, reread, detail)
+
+    def _failed(self, error: Exception, started: float) -> Suggestion:
+        """The suggestion of a turn on which the judge gave up, crashed or was too slow."""
+        usage: dict[str, Usage] = {}
+        if isinstance(error, ProposalError):
+            _log.warning("no suggestion: %s", error)
+            detail, usage = str(error), {error.stage: error.usage}
+        elif isinstance(error, LateError | TimeoutError):
+            _log.warning("no suggestion: the router took longer than %s s", self.deadline_s)
+            detail = f"timeout: no decision within {self.deadline_s} s"
+        else:
+            _log.error("the router failed; the turn goes on without a suggestion", exc_info=error)
+            detail = f"{type(error).__name__}: {error}"
+        return self._suggestion(
+            None, Reason.ROUTER_ERROR, started, detail=detail[:300], usage=usage
+        )
 
     def _verdict(
         self, turn: Turn, shortlist: Sequence[Skill], reread: Reread
@@ -178,7 +280,13 @@ class Router:
         gate: Gate | None = None,
         reread: Reread | None = None,
         detail: str | None = None,
+        usage: dict[str, Usage] | None = None,
     ) -> Suggestion:
+        spent = {
+            "rank": ranking.usage if ranking is not None else None,
+            "reread": reread.usage if reread is not None else None,
+            **(usage or {}),
+        }
         return Suggestion(
             name=name,
             reason=reason,
@@ -192,6 +300,7 @@ class Router:
             weights_digest=self.weights_digest,
             elapsed_ms={**(times or {}), "total": _ms(started)},
             detail=detail,
+            usage={stage: one for stage, one in spent.items() if one is not None},
         )
 
 
@@ -223,6 +332,11 @@ def _warn_if_stale(thresholds: Thresholds, roster: Roster, weights_digest: str) 
             "the thresholds were tuned on another %s; tune them again with skill-router tune",
             " and other ".join(stale),
         )
+
+
+def _timed(suggestion: Suggestion, started: float) -> Suggestion:
+    times = {**suggestion.elapsed_ms, "total": _ms(started)}
+    return suggestion.model_copy(update={"elapsed_ms": times})
 
 
 def _ms(started: float) -> float:

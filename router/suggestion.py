@@ -7,6 +7,8 @@ from typing import Annotated
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from router.usage import Usage
+
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 """A probability."""
 
@@ -38,11 +40,13 @@ class Ranking(BaseModel):
 
     Attributes:
         entries: Pairs of name and probability; the probabilities sum to 1 unless empty.
+        usage: What the judge's calls cost, or None for a judge that calls nothing.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     entries: tuple[tuple[str, Unit], ...] = ()
+    usage: Usage | None = Field(default=None, exclude=True, repr=False)
 
     def top(self, count: int) -> tuple[str, ...]:
         """The first `count` names."""
@@ -56,12 +60,14 @@ class Reread(BaseModel):
         choice: Name to probability that it is the best of the shortlist; sums to 1 unless empty.
         fits: Name to probability that the skill does what the request asks for. Each stands for
             itself: all of them can be low.
+        usage: What the judge's calls cost, or None for a judge that calls nothing.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     choice: dict[str, Unit] = {}
     fits: dict[str, Unit] = {}
+    usage: Usage | None = Field(default=None, exclude=True, repr=False)
 
 
 class Reason(StrEnum):
@@ -73,6 +79,41 @@ class Reason(StrEnum):
     INELIGIBLE = "ineligible"
     ALREADY_LOADED = "already_loaded"
     ROUTER_ERROR = "router_error"
+
+
+class Outcome(StrEnum):
+    """What became of the question whether to ask a second judge."""
+
+    CERTAIN = "certain"
+    ANSWERED = "answered"
+    FAILED = "failed"
+    OVER_BUDGET = "over_budget"
+
+
+class Escalation(BaseModel):
+    """How a cascade came to its answer.
+
+    Attributes:
+        outcome: ``certain``: the local answer was outside the uncertain band; ``answered``: the
+            second judge was asked and its answer stands; ``failed`` and ``over_budget``: it gave
+            none in time, or was not asked, and the local answer stands.
+        score: How sure the local judge was of the best skill, 0..1.
+        low: Lower end of the uncertain band.
+        high: Its upper end.
+        local_name: What the local judge suggested.
+        local_reason: Its reason.
+        detail: One line for the log when the second judge failed.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    outcome: Outcome
+    score: Unit
+    low: Unit
+    high: Unit
+    local_name: str | None = None
+    local_reason: Reason
+    detail: str | None = None
 
 
 class Suggestion(BaseModel):
@@ -91,6 +132,8 @@ class Suggestion(BaseModel):
         weights_digest: Digest of the judge's learned numbers, or its name.
         elapsed_ms: Milliseconds per stage: ``rank``, ``reread``, ``total``.
         detail: One line for the log when the reason needs it (an error, the missing tools).
+        usage: What a judge that calls a model spent, by stage; empty for the local judge.
+        escalation: How a cascade came to the answer; None without one.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -107,6 +150,8 @@ class Suggestion(BaseModel):
     weights_digest: str
     elapsed_ms: dict[str, float] = {}
     detail: str | None = None
+    usage: dict[str, Usage] = {}
+    escalation: Escalation | None = None
 
     def __str__(self) -> str:
         """A readable explanation, as `skill-router suggest --explain` prints it."""
@@ -150,10 +195,30 @@ def _explain(suggestion: Suggestion) -> list[str]:
         lines.append("  wide rank:")
         for name, probability in suggestion.ranking.entries[:3]:
             lines.append(f"    {probability:.3f}   {name}")
+    if suggestion.escalation is not None:
+        lines.append(f"  {_explain_escalation(suggestion.escalation)}")
+    for stage, usage in suggestion.usage.items():
+        lines.append(
+            f"  {stage} cost {usage.calls} calls, {usage.input_tokens:,} tokens in "
+            f"({usage.cache_read_tokens:,} more from cache, {usage.cache_write_tokens:,} written), "
+            f"{usage.output_tokens:,} out"
+        )
     if suggestion.elapsed_ms:
         stages = ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in suggestion.elapsed_ms.items())
         lines.append(f"  {stages}")
     return lines
+
+
+def _explain_escalation(escalation: Escalation) -> str:
+    band = f"{escalation.low:.2f}..{escalation.high:.2f}"
+    local = escalation.local_name or "no skill"
+    if escalation.outcome is Outcome.CERTAIN:
+        return f"local score {escalation.score:.2f}, outside the uncertain band {band}"
+    text = f"local score {escalation.score:.2f} in the uncertain band {band}: "
+    if escalation.outcome is Outcome.ANSWERED:
+        return f"{text}asked the second judge (the local answer was {local})"
+    why = escalation.detail or escalation.outcome.value
+    return f"{text}the local answer stands ({why})"
 
 
 def suggestion_choice(suggestion: Suggestion, name: str) -> float:

@@ -1,0 +1,72 @@
+"""Where the local judge is unsure."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any, Self
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+
+from router.errors import RouterError
+from router.suggestion import Suggestion
+
+_FILE = "band.json"
+
+
+class Band(BaseModel):
+    """Two thresholds on the local score; between them the second judge is asked.
+
+    Attributes:
+        low: Lower end, 0..1, itself inside.
+        high: Upper end, 0..1, itself outside.
+        learned_on: What the two were tuned on, with digests and scores.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    low: float = Field(ge=0.0, le=1.0)
+    high: float = Field(ge=0.0, le=1.0)
+    learned_on: dict[str, Any] = {}
+
+    @model_validator(mode="after")
+    def _is_in_order(self) -> Self:
+        if self.low > self.high:
+            raise ValueError("low must not be above high")
+        return self
+
+    def holds(self, score: float) -> bool:
+        """Whether a score is uncertain."""
+        return self.low <= score < self.high
+
+    @classmethod
+    def load(cls, path: str | Path | None = None) -> Self:
+        """Read a band from a JSON file; by default the one that comes with the package.
+
+        Raises:
+            RouterError: If the file cannot be used; the message names it and the field.
+        """
+        file = Path(path).expanduser() if path is not None else Path(__file__).parent / _FILE
+        try:
+            return cls.model_validate_json(file.read_bytes())
+        except OSError as error:
+            raise RouterError(
+                f"{file}: cannot be read ({error.strerror}); give a JSON file with low and high"
+            ) from error
+        except ValidationError as error:
+            first = error.errors()[0]
+            field = ".".join(str(part) for part in first["loc"]) or "the file"
+            raise RouterError(f"{file}: {field}: {first['msg']}") from error
+
+
+def local_score(suggestion: Suggestion) -> float:
+    """How sure the local judge was that its best candidate is the right skill, 0..1.
+
+    The fit of the best candidate times its share of the choice: low when nothing fits and when
+    two candidates fit alike. 0 when the shortlist was not read.
+    """
+    reread = suggestion.reread
+    if reread is None or not reread.fits:
+        return 0.0
+    choice = reread.choice or reread.fits
+    best = max(choice, key=lambda name: choice[name])
+    return min(1.0, reread.fits.get(best, 0.0) * choice[best] / max(sum(choice.values()), 1e-9))
