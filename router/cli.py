@@ -15,10 +15,15 @@ import click
 # one of its commands is typed.
 COMMANDS = {
     "suggest": "router.commands.suggest:suggest",
+    "hook": "router.hook.commands:hook",
+    "mcp": "router.mcp.command:mcp",
     "demo": "router.commands.demo:demo",
     "serve": "router.commands.serve:serve",
     "roster": "roster.cli:roster",
     "bench": "eval.commands.bench:bench",
+    "tune": "eval.commands.tune:tune",
+    "sensitivity": "eval.commands.sensitivity:sensitivity",
+    "cost": "eval.commands.cost:cost",
     "train": "eval.commands.train:train",
 }
 

@@ -1,0 +1,288 @@
+"""`skill-router tune`: thresholds from labelled requests, and whether to trust them."""
+
+from __future__ import annotations
+
+import importlib.util
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from router.cli import print_json
+from router.commands.options import load_roster, load_router, router_options
+
+if TYPE_CHECKING:
+    from eval.data import LabelledTurn
+    from eval.tune import Objective, StageOutputs, TuneResult
+    from router.pipeline import Router
+
+_SHARE = click.FloatRange(0.0, 1.0)
+_COST = click.FloatRange(min=0.0, max=1e6)
+
+
+def number_list(least: int, most: int) -> Callable[[str], tuple[int, ...]]:
+    """An option type: whole numbers separated by commas, each in a range."""
+
+    def convert(value: str) -> tuple[int, ...]:
+        try:
+            numbers = sorted({int(part) for part in value.split(",")})
+        except ValueError:
+            raise click.BadParameter(f"{value!r} is not a list such as 1,2,3") from None
+        if not all(least <= number <= most for number in numbers):
+            raise click.BadParameter(f"each number must be {least} to {most}")
+        return tuple(numbers)
+
+    return convert
+
+
+@click.command()
+@router_options
+@click.option(
+    "--requests",
+    "requests_path",
+    metavar="PATH",
+    help="Labelled turns: a JSON array or JSON Lines of {text, gold}.  "
+    "[default: those of the bundled roster]",
+)
+@click.option(
+    "--needless-at-most",
+    type=_SHARE,
+    metavar="SHARE",
+    help="Most right suggestions with at most this share of needless ones, instead of least cost.",
+)
+@click.option("--cost-wrong", type=_COST, help="Cost of a wrong suggestion.  [default: 0.65]")
+@click.option(
+    "--cost-silent", type=_COST, help="Cost of silence when a skill fits.  [default: 0.28]"
+)
+@click.option("--cost-needless", type=_COST, help="Cost of a needless one.  [default: 0.186]")
+@click.option(
+    "--covered-share",
+    type=_SHARE,
+    help="Share of your traffic that a skill fits.  [default: that of the requests]",
+)
+@click.option(
+    "--shortlist",
+    "shortlists",
+    type=number_list(1, 50),
+    metavar="N,N",
+    default="1,2,3,4,5,8,10",
+    show_default=True,
+    help="Sizes of the shortlist to try.",
+)
+@click.option(
+    "--excerpt",
+    "excerpts",
+    type=number_list(0, 20_000),
+    metavar="N,N",
+    default="0,350,700,1400",
+    show_default=True,
+    help="Excerpts to try, in characters; only the current one if the judge does not read it.",
+)
+@click.option(
+    "--step", type=click.FloatRange(0.001, 0.5), default=0.01, show_default=True,
+    help="Distance of neighbouring thresholds.",
+)  # fmt: skip
+@click.option("--folds", type=click.IntRange(2, 50), default=5, show_default=True)
+@click.option("--seed", type=click.IntRange(0), default=0, show_default=True)
+@click.option(
+    "--stages", "stages_path", metavar="FILE", help="Keep the stage outputs here and reuse them."
+)
+@click.option(
+    "--out", default="thresholds.toml", show_default=True, metavar="FILE",
+    help="Where the chosen thresholds are written.",
+)  # fmt: skip
+@click.option("--plot", metavar="FILE", help="Draw the Pareto front: .png, .svg or .pdf.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+def tune(
+    roster_path: str | None,
+    duplicates: str,
+    thresholds: str | None,
+    encoder: str | None,
+    heads: str | None,
+    cache: str | None,
+    requests_path: str | None,
+    needless_at_most: float | None,
+    cost_wrong: float | None,
+    cost_silent: float | None,
+    cost_needless: float | None,
+    covered_share: float | None,
+    shortlists: tuple[int, ...],
+    excerpts: tuple[int, ...],
+    step: float,
+    folds: int,
+    seed: int,
+    stages_path: str | None,
+    out: str,
+    plot: str | None,
+    as_json: bool,
+) -> None:
+    """Choose thresholds on labelled requests, and test the choice on requests it was not made on.
+
+    The costs default to what each outcome was recorded to do to an agent: wrong loads after a
+    wrong suggestion, or after silence, beyond those after a right one; loads after a needless one.
+    """
+    from eval.data import load_turns
+    from eval.files import write_whole
+    from eval.paths import requests_folder
+    from eval.tune import disagreements, thresholds_file
+    from eval.tune import tune as run
+    from eval.tune.choose import grouped_folds, require_both_labels
+
+    if roster_path is not None and requests_path is None:
+        raise click.UsageError("--roster needs --requests: the labelled turns for that roster")
+    objective = _objective(needless_at_most, cost_wrong, cost_silent, cost_needless, covered_share)
+    _check_outputs(out, plot, stages_path)
+    roster = load_roster(roster_path, duplicates)
+    path = requests_path or str(requests_folder() / "bundled.jsonl")
+    turns = load_turns(path, roster.names)
+    require_both_labels(turns, path)
+    grouped_folds(turns, folds, seed)  # said before the router is asked about every turn
+    router = load_router(roster, thresholds, encoder, heads, cache)
+    deepest = max(*shortlists, router.thresholds.shortlist)
+    wanted = [router.thresholds.excerpt, *excerpts]
+    outputs = _stage_outputs(router, turns, deepest, wanted, stages_path)
+    result = run(
+        outputs, router.thresholds, objective, shortlists=shortlists, step=step, folds=folds,
+        seed=seed,
+    )  # fmt: skip
+    result = result.model_copy(
+        update={"replayed_otherwise": disagreements(outputs, router, result.chosen)}
+    )
+    write_whole(out, thresholds_file(result))
+    if plot is not None:
+        from eval.tune.plot import plot_front
+
+        plot_front(result, plot)
+    if as_json:
+        print_json(result.model_dump(mode="json"))
+    else:
+        _print(result, out, plot)
+
+
+def _objective(
+    bound: float | None,
+    wrong: float | None,
+    silent: float | None,
+    needless: float | None,
+    covered_share: float | None,
+) -> Objective:
+    from eval.tune import NeedlessAtMost, WeightedCost
+
+    given = {"wrong": wrong, "silent": silent, "needless": needless}
+    given = {name: cost for name, cost in given.items() if cost is not None}
+    if bound is not None:
+        if given or covered_share is not None:
+            raise click.UsageError(
+                "--needless-at-most is an objective of its own: leave out the costs and the share"
+            )
+        return NeedlessAtMost(bound=bound)
+    return WeightedCost.from_effects(covered_share=covered_share).model_copy(update=given)
+
+
+def _check_outputs(out: str, plot: str | None, stages: str | None) -> None:
+    """Find out before the long part that a result could not be written."""
+    from eval.tune.plot import FORMATS
+
+    for path in filter(None, (out, plot, stages)):
+        folder = Path(path).expanduser().parent
+        if not folder.is_dir():
+            raise click.UsageError(f"{path}: there is no folder {folder}; make it first")
+    if plot is not None and Path(plot).suffix.lower() not in FORMATS:
+        raise click.UsageError(f"--plot {plot}: end the name in {', '.join(FORMATS)}")
+    if plot is not None and importlib.util.find_spec("matplotlib") is None:
+        raise click.UsageError("--plot needs matplotlib: pip install 'skill-router[report]'")
+
+
+def _stage_outputs(
+    router: Router,
+    turns: Sequence[LabelledTurn],
+    shortlist: int,
+    excerpts: Sequence[int],
+    path: str | None,
+) -> StageOutputs:
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from eval.tune import TuneError, collect, read_outputs, write_outputs
+
+    if path is not None and Path(path).expanduser().exists():
+        outputs = read_outputs(path, turns)
+        if (outputs.roster_digest, outputs.weights_digest) != (
+            router.roster.digest,
+            router.weights_digest,
+        ):
+            raise TuneError(
+                f"{path}: holds the stage outputs of another roster or other weights; remove it, "
+                "and they are collected again"
+            )
+        lacking = set(excerpts) - set(outputs.excerpts) if outputs.excerpt_matters else set()
+        if outputs.deepest < min(shortlist, len(router.roster)) or lacking:
+            raise TuneError(
+                f"{path}: was collected for fewer shortlists or excerpts; remove it, and they are "
+                "collected again"
+            )
+        return outputs
+    with Progress(
+        console=Console(stderr=True), transient=True, disable=not sys.stderr.isatty()
+    ) as bar:
+        task = bar.add_task("asking both stages", total=len(turns))
+        outputs = collect(
+            router, turns, shortlist, excerpts, lambda done, _: bar.update(task, completed=done)
+        )
+    if path is not None:
+        write_outputs(outputs, path)
+    return outputs
+
+
+def _print(result: TuneResult, out: str, plot: str | None) -> None:
+    from rich.console import Console
+    from rich.table import Table
+
+    console = Console(highlight=False, soft_wrap=True)
+    console.print(
+        f"{result.requests} requests; {result.gate_fit_pairs:,} pairs of gate and fit, "
+        f"{result.points:,} points in all, swept in {result.sweep_ms:,.0f} ms", markup=False,
+    )  # fmt: skip
+    console.print(f"objective: {result.objective}", markup=False)
+    if not result.excerpt_matters:
+        console.print("the judge answers alike whatever the excerpt: it is left as it is")
+    table = Table(show_edge=False, pad_edge=False)
+    table.add_column("")
+    for column in ("right", "wrong", "silent", "needless", "loss"):
+        table.add_column(column, justify="right")
+    for label, scores in (
+        ("current", result.scores_current),
+        ("chosen, same requests", result.scores_chosen),
+        ("chosen, held-out requests", result.scores_held_out),
+    ):
+        rates = (scores.right, scores.wrong, scores.silent, scores.needless)
+        table.add_row(label, *(f"{rate.value:.1%}" for rate in rates), f"{scores.loss:.4f}")
+    console.print(table)
+    for label, t in (("current", result.current), ("chosen", result.chosen)):
+        console.print(
+            f"{label:8} gate {t.gate:.2f}, fit {t.fit:.2f}, shortlist {t.shortlist}, "
+            f"excerpt {t.excerpt}"
+        )
+    spread = [
+        f"{name} {min(values):g}-{max(values):g}"
+        for name, values in (
+            ("gate", [t.gate for t in result.fold_thresholds]),
+            ("fit", [t.fit for t in result.fold_thresholds]),
+            ("shortlist", [t.shortlist for t in result.fold_thresholds]),
+        )
+    ]
+    console.print(f"chosen without one fold at a time: {', '.join(spread)}")
+    console.print(
+        "held out against current, decided correctly by only one of them (McNemar): "
+        f"covered {result.paired_covered}; uncovered {result.paired_uncovered}", markup=False,
+    )  # fmt: skip
+    console.print(result.verdict.sentence, markup=False)
+    if result.replayed_otherwise:
+        console.print(
+            f"note: the router decides {result.replayed_otherwise} requests otherwise than its "
+            "stored stage outputs; its fits depend on the size of the shortlist"
+        )
+    written = out if plot is None else f"{out}, {plot}"
+    console.print(f"written: {written}", markup=False)
