@@ -1,0 +1,1 @@
+"""`skill-router mcp`: the router as a server of the Model Context Protocol."""

@@ -1,0 +1,58 @@
+"""`skill-router mcp`: serve the tools over stdin and stdout."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from roster import Roster
+from router.pipeline import Router
+
+
+@click.command()
+@click.option(
+    "--roster",
+    "roster_path",
+    metavar="PATH",
+    help="A folder searched for SKILL.md, or a .json or .jsonl file.  "
+    "[default: the agent's skills]",
+)
+@click.option(
+    "--agent",
+    type=click.Choice(["claude", "codex"]),
+    default="claude",
+    show_default=True,
+    help="Whose skills to find when no roster is given.",
+)
+@click.option("--bundled", is_flag=True, help="Serve the skills that come with the package.")
+@click.option("--thresholds", metavar="FILE", help="A TOML file.  [default: those shipped]")
+def mcp(roster_path: str | None, agent: str, bundled: bool, thresholds: str | None) -> None:
+    """Offer suggest_skill, search_skills and load_skill over stdin and stdout."""
+    try:
+        from router.mcp.server import make_server
+    except ImportError as error:
+        raise click.ClickException(
+            f"this needs the package mcp ({error}); run pip install 'skill-router[mcp]'"
+        ) from error
+    if roster_path and bundled:
+        raise click.UsageError("give --roster or --bundled, not both")
+    roster = _roster(roster_path, agent, bundled)
+    make_server(lambda: Router.load(roster, thresholds=thresholds)).run("stdio")
+
+
+def _roster(path: str | None, agent: str, bundled: bool) -> Roster:
+    from roster.layers import layered
+    from router.hook.places import skill_folders
+
+    if bundled:
+        return Roster.bundled()
+    if path:
+        return layered([path])
+    folders = skill_folders(agent, str(Path.cwd()))
+    if not folders:
+        raise click.ClickException(
+            f"no folder with skills was found for {agent} in {Path.cwd()} or your home; give "
+            "--roster PATH, or --bundled for the skills that come with the package"
+        )
+    return layered(folders)
