@@ -70,6 +70,79 @@ def expected_calibration_error(
     return float(np.abs(stated - seen).sum() / counts.sum())
 
 
+class Bin(BaseModel):
+    """Cases whose stated probability lies in one interval.
+
+    Attributes:
+        low: Lower end of the interval.
+        high: Upper end.
+        count: Cases in it.
+        stated: Their mean stated probability.
+        seen: How often it came true, with its interval.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    low: float
+    high: float
+    count: int
+    stated: float
+    seen: Rate
+
+
+class Reliability(BaseModel):
+    """How far stated probabilities can be taken at their word.
+
+    Attributes:
+        cases: All cases.
+        ece: Expected calibration error, 0..1.
+        brier: Mean squared error (Brier 1950), 0..1.
+        bins: The bins that hold a case.
+    """
+
+    model_config = ConfigDict(frozen=True)
+
+    cases: int
+    ece: float
+    brier: float
+    bins: tuple[Bin, ...]
+
+
+def reliability(
+    probabilities: Sequence[float], labels: Sequence[bool], bins: int = 10
+) -> Reliability:
+    """The reliability diagram of stated probabilities, in equal-width bins.
+
+    Args:
+        probabilities: Stated probabilities, 0..1, shape (m,).
+        labels: What happened, shape (m,).
+        bins: Number of bins.
+
+    Returns:
+        The diagram; errors of 0 and no bins for no cases.
+    """
+    stated, seen = np.asarray(probabilities, dtype=float), np.asarray(labels, dtype=bool)
+    at = np.minimum((stated * bins).astype(int), bins - 1)
+    rows = []
+    for index in np.unique(at):
+        here = at == index
+        rows.append(
+            Bin(
+                low=index / bins,
+                high=(index + 1) / bins,
+                count=int(here.sum()),
+                stated=float(stated[here].mean()),
+                seen=rate(int(seen[here].sum()), int(here.sum())),
+            )
+        )
+    return Reliability(
+        cases=len(stated),
+        ece=expected_calibration_error(stated, seen, bins),
+        brier=float(np.mean((stated - seen) ** 2)) if len(stated) else 0.0,
+        bins=tuple(rows),
+    )
+
+
 def percentiles(values: Sequence[float]) -> dict[str, float]:
     """Median and 95th percentile; zeros for no values."""
     if not values:

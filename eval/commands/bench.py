@@ -1,22 +1,34 @@
-"""`skill-router bench`: the router on labelled turns."""
+"""`skill-router bench`: the router on labelled turns, and an agent that it advises."""
 
 from __future__ import annotations
 
 import json
 import sys
-import tempfile
-from collections.abc import Sequence
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.commands.bench_agent import AgentOptions, agent_options
 from router.cli import print_json
-from router.commands.options import load_roster, load_router, router_options
+from router.commands.options import (
+    JudgeChoice,
+    judge_options,
+    load_roster,
+    load_router,
+    router_options,
+)
+
+if TYPE_CHECKING:
+    from eval.agent_bench import AgentRun
+    from eval.agent_summary import AgentSummary
+    from eval.bench import Answer
+    from router.pipeline import Router
 
 
 @click.command()
 @router_options
+@judge_options
 @click.option(
     "--requests",
     "requests_path",
@@ -25,12 +37,14 @@ from router.commands.options import load_roster, load_router, router_options
     "[default: those of the bundled roster]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--out", metavar="FILE", help="Write one JSON line per request.")
+@click.option("--out", metavar="FILE", help="Write one JSON line per request (and arm).")
+@click.option("--html", metavar="FILE", help="Write one self-contained page.")
 @click.option(
     "--encode-baseline",
     is_flag=True,
     help="Also time one SentenceTransformer.encode of the same texts (needs the extra `train`).",
 )
+@agent_options
 def bench(
     roster_path: str | None,
     duplicates: str,
@@ -41,27 +55,34 @@ def bench(
     requests_path: str | None,
     as_json: bool,
     out: str | None,
+    html: str | None,
     encode_baseline: bool,
+    judge: JudgeChoice,
+    **agent_settings: Any,
 ) -> None:
-    """Measure right, wrong, silent and needless suggestions on labelled turns."""
-    from rich.console import Console
-    from rich.progress import Progress
+    """Measure right, wrong, silent and needless suggestions on labelled turns.
 
+    With --agent, also measure what an agent loads without them, with them, and when it is told the
+    right answer.
+    """
     from eval.bench import run_bench, summarize
+    from eval.cascade.command import judges_of_bench
+    from eval.cascade.summary import summarize_cascade, summarize_usage
     from eval.data import load_turns
     from eval.paths import requests_folder
 
+    options = AgentOptions.model_validate(agent_settings)
+    options.check()
     if roster_path is not None and requests_path is None:
         raise click.UsageError("--roster needs --requests: the labelled turns for that roster")
     roster = load_roster(roster_path, duplicates)
     path = requests_path or requests_folder() / "bundled.jsonl"
     turns = load_turns(path, roster.names)
-    router = load_router(roster, thresholds, encoder, heads, cache)
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
-        task = bar.add_task("asking the router", total=len(turns))
-        answers = run_bench(router, turns, lambda done, _: bar.update(task, completed=done))
-    summary = summarize(router, answers)
+    judge, second = judges_of_bench(judge, turns)
+    router = load_router(roster, thresholds, encoder, heads, cache, judge, second)
+    answers = _with_bar("asking the router", lambda tell: run_bench(router, turns, tell))
+    summary = {**summarize(router, answers), **summarize_usage(answers)}
+    summary.update(summarize_cascade(answers))
     if encode_baseline:
         from eval.timing import encode_baseline_ms
 
@@ -69,73 +90,79 @@ def bench(
         summary["latency_ratio"] = round(
             summary["latency_ms"]["p50"] / summary["encode_ms"]["p50"], 3
         )
+    run, agent = None, None
+    if options.agent is not None:
+        run, agent = options.run(roster, turns, answers, _with_bar)
     if out is not None:
-        _write_lines(Path(out).expanduser(), [answer.record() for answer in answers])
+        _write_lines(out, [answer.record() for answer in answers] if run is None else run.records())
+    if html is not None:
+        _write_page(html, router, answers, summary, run, agent)
     if as_json:
-        print_json(summary)
+        print_json(summary if agent is None else {**_as_json(agent), "router": summary})
     else:
-        _print_table(summary, len(roster))
+        _print(summary, len(roster), agent)
+    if agent is not None and agent.unanswered:
+        raise click.ClickException(_unanswered(agent))
 
 
-def _write_lines(path: Path, records: Sequence[dict[str, Any]]) -> None:
-    """Write JSON Lines, whole or not at all."""
-    try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=path.parent, prefix=f".{path.name}.", delete=False
-        ) as file:
-            for record in records:
-                file.write(json.dumps(record, ensure_ascii=False) + "\n")
-        Path(file.name).replace(path)
-    except OSError as error:
-        raise click.ClickException(f"{path}: cannot be written ({error.strerror})") from error
-
-
-def _print_table(summary: dict[str, Any], skills: int) -> None:
+def _with_bar(what: str, work: Callable[[Callable[[int, int], None]], Any]) -> Any:
+    """Do some work behind a progress bar, on a terminal."""
     from rich.console import Console
-    from rich.table import Table
+    from rich.progress import Progress
 
-    console = Console()
-    console.print(
-        f"{summary['covered']} covered and {summary['uncovered']} uncovered requests, "
-        f"{skills} skills"
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not sys.stderr.isatty()) as bar:
+        task = bar.add_task(what, total=None)
+        return work(lambda done, total: bar.update(task, completed=done, total=total))
+
+
+def _write_lines(path: str, records: Sequence[dict[str, Any]]) -> None:
+    from eval.files import write_whole
+
+    # As ASCII, since a text may hold what UTF-8 cannot.
+    write_whole(path, "".join(json.dumps(record) + "\n" for record in records))
+
+
+def _write_page(
+    path: str,
+    router: Router,
+    answers: Sequence[Answer],
+    summary: dict[str, Any],
+    run: AgentRun | None,
+    agent: AgentSummary | None,
+) -> None:
+    from eval.files import write_whole
+    from eval.report.page import Report, render_page
+    from eval.tune.stages import collect
+
+    turns, used = [answer.turn for answer in answers], router.thresholds
+    outputs = _with_bar(
+        "asking both stages",
+        lambda tell: collect(router, turns, used.shortlist, (used.excerpt,), tell),
     )
-    table = Table(show_edge=False, pad_edge=False)
-    for column, justify in (
-        ("", "left"),
-        ("count", "right"),
-        ("share", "right"),
-        ("95 %", "right"),
-    ):
-        table.add_column(column, justify=justify)  # type: ignore[arg-type]
-    for name, of in (
-        ("right", "covered"),
-        ("wrong", "covered"),
-        ("silent", "covered"),
-        ("needless", "uncovered"),
-    ):
-        r = summary["rates"][name]
-        table.add_row(
-            f"{name} (of {of})", str(r["count"]), f"{r['value']:.1%}",
-            f"{r['low']:.1%} - {r['high']:.1%}",
-        )  # fmt: skip
-    console.print(table)
-    console.print(
-        f"wide rank   hit@1 {summary['hit_at_1']:.3f}   hit@3 {summary['hit_at_3']:.3f}   "
-        f"hit@10 {summary['hit_at_10']:.3f}"
-    )
-    latency = summary["latency_ms"]
-    line = f"latency     p50 {latency['p50']:.1f} ms   p95 {latency['p95']:.1f} ms"
-    if "encode_ms" in summary:
-        line += (
-            f"   ({summary['latency_ratio']:.2f} of one SentenceTransformer.encode, p50 "
-            f"{summary['encode_ms']['p50']:.1f} ms)"
-        )
-    console.print(line)
-    kinds = Table(show_edge=False, pad_edge=False)
-    columns = ("turns", "right", "wrong", "silent", "needless", "quiet")
-    kinds.add_column("kind")
-    for column in columns:
-        kinds.add_column(column, justify="right")
-    for kind, row in summary["by_kind"].items():
-        kinds.add_row(kind, *(str(row.get(column, "")) for column in columns))
-    console.print(kinds)
+    title = "Router benchmark" if agent is None else "Agent benchmark"
+    report = Report(title, len(router.roster), summary, answers, outputs, used, run, agent)
+    write_whole(path, render_page(report))
+
+
+def _as_json(agent: AgentSummary) -> dict[str, Any]:
+    return {"agent": agent.model_dump(mode="json")}
+
+
+def _print(summary: dict[str, Any], skills: int, agent: AgentSummary | None) -> None:
+    from eval.report.table import print_agent, print_router
+
+    if agent is not None:
+        print_agent(agent)
+        click.echo("\nthe router alone")
+    print_router(summary, skills)
+    if "cascade" in summary:
+        from eval.cascade.summary import cascade_line
+
+        click.echo(cascade_line(summary["cascade"]))
+
+
+def _unanswered(agent: AgentSummary) -> str:
+    total = sum(agent.unanswered.values())
+    reasons = "; ".join(f"{count}: {why}" for why, count in list(agent.unanswered.items())[:3])
+    return f"{total} turns are unanswered and count in no rate ({reasons})"

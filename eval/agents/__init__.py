@@ -1,0 +1,1 @@
+"""Agents that are measured: what they are sent, what they load, and where results are kept."""
