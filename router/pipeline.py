@@ -10,9 +10,11 @@ from time import perf_counter
 from typing import TYPE_CHECKING, Self
 
 from roster import Roster, Skill, is_safe_name
+from router.block import BlockTemplate
 from router.errors import RouterError
 from router.judge import AsyncJudge, Judge
 from router.local.encoder import Encoder
+from router.local.heads import Heads
 from router.local.judge import LocalJudge
 from router.local.vectors import Progress
 from router.proposals.errors import ProposalError
@@ -62,6 +64,7 @@ class Router:
         self.judge = judge
         self.thresholds = thresholds or Thresholds()
         self.weights_digest = weights_digest or type(judge).__name__
+        self.template = BlockTemplate()
         self.cascade = cascade
         self.deadline_s = deadline_s
 
@@ -75,9 +78,11 @@ class Router:
         deadline_s: float | None = None,
         thresholds: Thresholds | str | Path | None = None,
         encoder: str | Encoder | None = None,
-        heads: str | Path | None = None,
+        heads: str | Path | Heads | None = None,
         cache: str | Path | None = None,
         progress: Progress | None = None,
+        profile: str | None = None,
+        store: str | Path | None = None,
     ) -> Self:
         """A router for a roster.
 
@@ -93,10 +98,18 @@ class Router:
             heads: A heads file learned for that encoder.
             cache: Folder of the index cache; by default `SKILL_ROUTER_CACHE`, else the user's.
             progress: Told how many skills are encoded when the index is built.
+            profile: "active", or the name of an active profile: thresholds, weights and template
+                that were evaluated together on this roster. It excludes `judge`, `thresholds` and
+                `heads`.
+            store: The store of the profile; by default the user's.
 
         Raises:
             RouterError: If anything of the setup is wrong (a file, the encoder, the weights).
         """
+        if profile is not None:
+            return cls._of_profile(
+                roster, profile, store, (judge, thresholds, heads), encoder, cache, progress
+            )
         if isinstance(thresholds, str | Path):
             thresholds = Thresholds.from_toml(thresholds)
         if judge is not None and judge not in ("local", "cascade"):
@@ -118,6 +131,36 @@ class Router:
 
             cascade = make_cascade(roster, setup)
         return cls(roster, local, thresholds, local.digest, cascade=cascade, deadline_s=deadline_s)
+
+    @classmethod
+    def _of_profile(
+        cls,
+        roster: Roster,
+        which: str,
+        store: str | Path | None,
+        excluded: tuple[object, ...],
+        encoder: str | Encoder | None,
+        cache: str | Path | None,
+        progress: Progress | None,
+    ) -> Self:
+        from router.profile import load_profile
+
+        if any(value is not None for value in excluded):
+            raise RouterError(
+                "a profile brings its own judge, thresholds and heads; give either the profile or "
+                "those"
+            )
+        loaded = load_profile(which, roster, store)
+        router = cls.load(
+            roster,
+            thresholds=loaded.profile.thresholds,
+            encoder=encoder,
+            heads=loaded.heads,
+            cache=cache,
+            progress=progress,
+        )
+        router.template = loaded.profile.template
+        return router
 
     def suggest(
         self,

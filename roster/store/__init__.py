@@ -9,6 +9,7 @@ from roster.store.errors import (
     UnknownVersionError,
 )
 from roster.store.items import skill_items
+from roster.store.place import default_path
 from roster.store.records import (
     Evaluation,
     Event,
@@ -40,6 +41,7 @@ __all__ = [
     "TransferError",
     "UnknownVersionError",
     "Versioned",
+    "default_path",
     "diff_versions",
     "read_source",
     "skill_items",

@@ -124,13 +124,27 @@ class Heads(BaseModel):
         path = Path(path).expanduser()
         try:
             raw = path.read_bytes()
-            heads = cls.model_validate(
-                {**json.loads(raw), "digest": hashlib.sha256(raw).hexdigest()}
-            )
         except OSError as error:
             raise WeightsError(
                 f"{path}: cannot be read ({error.strerror}); make it with skill-router train heads"
             ) from error
+        return cls.from_bytes(raw, str(path))
+
+    @classmethod
+    def from_bytes(cls, raw: bytes, path: str) -> Self:
+        """The learned numbers of a file's bytes.
+
+        Args:
+            raw: The bytes.
+            path: Where they are from, for errors.
+
+        Raises:
+            WeightsError: If they are damaged, or were made for other features.
+        """
+        try:
+            heads = cls.model_validate(
+                {**json.loads(raw), "digest": hashlib.sha256(raw).hexdigest()}
+            )
         except (ValueError, ValidationError) as error:
             reason = str(error).splitlines()[0]
             raise WeightsError(
@@ -144,24 +158,26 @@ class Heads(BaseModel):
         return heads
 
 
-def heads_for(encoder_name: str, encoder_digest: str, path: str | Path | None = None) -> Heads:
+def heads_for(
+    encoder_name: str, encoder_digest: str, path: str | Path | Heads | None = None
+) -> Heads:
     """The learned numbers for an encoder.
 
     Args:
         encoder_name: Its name.
         encoder_digest: Its digest.
-        path: A heads file to use; None looks among the shipped ones.
+        path: A heads file to use, or heads already read; None looks among the shipped ones.
 
     Raises:
         WeightsError: If there is none for it: signals of another encoder have another scale, so
             borrowed fits would mean nothing.
     """
     if path is not None:
-        heads = Heads.from_file(path)
+        heads = path if isinstance(path, Heads) else Heads.from_file(path)
         if heads.encoder_digest != encoder_digest:
             raise WeightsError(
-                f"{path}: was learned with the encoder {heads.encoder!r}, not {encoder_name!r}; run"
-                f" skill-router train heads --encoder {encoder_name}"
+                f"{_place(path)}: was learned with the encoder {heads.encoder!r}, not {encoder_name!r}; "
+                f"run skill-router train heads --encoder {encoder_name}"
             )
         return heads
     for file in sorted(FOLDER.glob("heads-*.json")):
@@ -173,3 +189,19 @@ def heads_for(encoder_name: str, encoder_digest: str, path: str | Path | None = 
         f"skill-router train heads --encoder {encoder_name} --out heads.json, then load with "
         "heads='heads.json'"
     )
+
+
+def _place(path: str | Path | Heads) -> str:
+    return f"heads {path.digest[:12]}" if isinstance(path, Heads) else str(path)
+
+
+def shipped_heads(encoder_digest: str) -> Path:
+    """The shipped heads file of an encoder.
+
+    Raises:
+        WeightsError: If there is none.
+    """
+    for file in sorted(FOLDER.glob("heads-*.json")):
+        if Heads.from_file(file).encoder_digest == encoder_digest:
+            return file
+    raise WeightsError("no heads are shipped for this encoder; give --heads")

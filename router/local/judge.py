@@ -63,7 +63,7 @@ class LocalJudge:
         cls,
         roster: Roster,
         encoder: str | Encoder | None = None,
-        heads: str | Path | None = None,
+        heads: str | Path | Heads | None = None,
         cache: str | Path | None = None,
         progress: Progress | None = None,
     ) -> Self:
@@ -72,7 +72,7 @@ class LocalJudge:
         Args:
             roster: The roster.
             encoder: See `router.local.encoder.load_encoder`.
-            heads: A heads file; by default the shipped one of the encoder.
+            heads: A heads file, or heads already read; by default those shipped for the encoder.
             cache: The cache folder; see `router.local.cache.cache_folder`.
             progress: Told how many skills are encoded when an index is built.
 

@@ -1,0 +1,59 @@
+"""Asking a router, or an agent, which skill a turn loads, for one roster after another."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from eval.data import LabelledTurn
+from eval.evaluators import EvaluatorError
+from roster import Roster
+from router.local.cache import IndexCache
+from router.local.encoder import Encoder
+from router.local.heads import Heads
+from router.local.index import build_index
+from router.local.judge import LocalJudge
+from router.local.vectors import SkillVectors
+from router.pipeline import Router
+from router.suggestion import Reason
+from router.thresholds import Thresholds
+
+
+class RouterAsk:
+    """Asks the local router. Of each further roster only what changed is encoded.
+
+    Args:
+        encoder: The encoder.
+        heads: The learned numbers.
+        thresholds: When to stay silent.
+        cache: Folder of the index cache, where the index of the first roster may lie.
+    """
+
+    def __init__(
+        self, encoder: Encoder, heads: Heads, thresholds: Thresholds, cache: str | None = None
+    ) -> None:
+        self._encoder = encoder
+        self._heads = heads
+        self._thresholds = thresholds
+        self._cache = cache
+        self._known: dict[tuple[str, str], SkillVectors] = {}
+
+    def __call__(self, roster: Roster, turns: Sequence[LabelledTurn]) -> list[str | None]:
+        """The skill the router suggests for each turn, or None."""
+        if self._known:
+            index = build_index(roster, self._encoder, self._known)
+        else:
+            index = IndexCache(self._cache, self._encoder).load_or_build(roster)
+        for row, key in enumerate(zip(index.names, index.skill_digests, strict=True)):
+            self._known.setdefault(key, index.vectors(row))
+        judge = LocalJudge(roster, index, self._encoder, self._heads)
+        judge.excerpt = self._thresholds.excerpt
+        router = Router(roster, judge, self._thresholds, judge.digest)
+        answers: list[str | None] = []
+        for turn in turns:
+            suggestion = router.suggest(turn.turn())
+            if suggestion.reason is Reason.ROUTER_ERROR:
+                raise EvaluatorError(
+                    f"the router failed on {turn.text[:60]!r}: {suggestion.detail}"
+                )
+            answers.append(suggestion.name)
+        return answers
