@@ -7,13 +7,15 @@ from collections.abc import Sequence
 from eval.data import LabelledTurn
 from eval.evaluators import EvaluatorError
 from roster import Roster
+from roster.store import Store
 from router.local.cache import IndexCache
-from router.local.encoder import Encoder
-from router.local.heads import Heads
+from router.local.encoder import Encoder, load_encoder
+from router.local.heads import Heads, heads_for
 from router.local.index import build_index
 from router.local.judge import LocalJudge
 from router.local.vectors import SkillVectors
 from router.pipeline import Router
+from router.profile import Profile
 from router.suggestion import Reason
 from router.thresholds import Thresholds
 
@@ -57,3 +59,41 @@ class RouterAsk:
                 )
             answers.append(suggestion.name)
         return answers
+
+
+def local_ask(
+    thresholds: str | None = None, cache: str | None = None, heads: Heads | None = None
+) -> tuple[RouterAsk, dict[str, str]]:
+    """The shipped local router, and the digests that say which one it is.
+
+    Args:
+        thresholds: A TOML file; by default the thresholds of the heads.
+        cache: Folder of the index cache.
+        heads: Other learned numbers.
+    """
+    encoder = load_encoder()
+    heads = heads_for(encoder.name, encoder.digest, heads)
+    if thresholds is None:
+        numbers = Thresholds.model_validate(heads.thresholds)
+    else:
+        numbers = Thresholds.from_toml(thresholds)
+    about = {
+        "asked": "router",
+        "encoder": encoder.digest,
+        "weights": heads.digest,
+        "thresholds": numbers.digest,
+    }
+    return RouterAsk(encoder, heads, numbers, cache), about
+
+
+def profile_ask(store: Store, profile: Profile, cache: str | None = None) -> RouterAsk:
+    """The local router under a profile of a store.
+
+    Raises:
+        RouterError: If its learned numbers cannot be used with the shipped encoder.
+    """
+    encoder = load_encoder()
+    data = store.file(profile.weights_digest)
+    learned = Heads.from_bytes(data, f"{profile.name} {profile.version}")
+    heads = heads_for(encoder.name, encoder.digest, learned)
+    return RouterAsk(encoder, heads, profile.thresholds, cache)

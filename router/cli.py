@@ -22,9 +22,12 @@ COMMANDS = {
     "roster": "roster.cli:roster",
     "bench": "eval.commands.bench:bench",
     "tune": "eval.commands.tune:tune",
+    "tune-band": "eval.commands.band:tune_band",
     "sensitivity": "eval.commands.sensitivity:sensitivity",
     "cost": "eval.commands.cost:cost",
     "train": "eval.commands.train:train",
+    "skills": "eval.commands.skills:skills",
+    "profiles": "eval.commands.profiles:profiles",
 }
 
 

@@ -176,8 +176,8 @@ def heads_for(
         heads = path if isinstance(path, Heads) else Heads.from_file(path)
         if heads.encoder_digest != encoder_digest:
             raise WeightsError(
-                f"{_place(path)}: was learned with the encoder {heads.encoder!r}, not {encoder_name!r}; "
-                f"run skill-router train heads --encoder {encoder_name}"
+                f"{_place(path)}: was learned with the encoder {heads.encoder!r}, not "
+                f"{encoder_name!r}; run skill-router train heads --encoder {encoder_name}"
             )
         return heads
     for file in sorted(FOLDER.glob("heads-*.json")):
