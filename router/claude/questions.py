@@ -43,7 +43,7 @@ class ClaudeQuestions:
             import anthropic
         except ImportError as error:
             raise RouterError(
-                "the Claude judge needs Anthropic's SDK; install skill-router[claude]"
+                "the Claude judge needs Anthropic's SDK; install skill-router[anthropic]"
             ) from error
         self.settings = settings or ClaudeSettings()
         self._anthropic = anthropic

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from roster import Roster
+from router.judge import Judge
 from router.local.vectors import Progress
 from router.pipeline import Router
 
@@ -47,6 +50,123 @@ def router_options(command: Command) -> Command:
     return command
 
 
+def judge_options(command: Command) -> Command:
+    """Add the options that choose the judge; the command gets them as one `judge`."""
+    options = [
+        click.option(
+            "--judge",
+            "judge_name",
+            type=click.Choice(["local", "claude", "systemone", "cascade"]),
+            default="local",
+            show_default=True,
+            help="Who answers: the local judge, a model, or the local one and a model where it is "
+            "unsure. Keys come from the environment.",
+        ),
+        click.option(
+            "--second",
+            metavar="NAME",
+            default="claude",
+            show_default=True,
+            help="For a cascade, the second judge: claude or systemone; bench also takes "
+            "scripted, which knows every answer.",
+        ),
+        click.option("--judge-model", metavar="NAME", help="The model that the judge asks."),
+        click.option("--judge-url", metavar="URL", help="Root of the model's server."),
+        click.option(
+            "--judge-timeout",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="S",
+            help="Seconds for one exchange with the model.",
+        ),
+        click.option(
+            "--band", metavar="FILE", help="For a cascade, another band.  [default: shipped]"
+        ),
+        click.option(
+            "--judge-per-minute",
+            type=click.IntRange(min=0),
+            metavar="N",
+            help="For a cascade, most turns a minute that ask the second judge.  "
+            "[default: 60; without limit in bench]",
+        ),
+        click.option(
+            "--deadline",
+            type=click.FloatRange(min=0, min_open=True),
+            metavar="S",
+            help="Seconds a turn may take; a slower one gets no suggestion.",
+        ),
+    ]
+
+    @functools.wraps(command)
+    def with_judge(
+        *args: Any,
+        judge_name: str,
+        second: str,
+        judge_model: str | None,
+        judge_url: str | None,
+        judge_timeout: float | None,
+        band: str | None,
+        judge_per_minute: int | None,
+        deadline: float | None,
+        **rest: Any,
+    ) -> Any:
+        choice = JudgeChoice(
+            name=judge_name,
+            second=second,
+            model=judge_model,
+            base_url=judge_url,
+            timeout_s=judge_timeout,
+            band=band,
+            per_minute=judge_per_minute,
+            deadline_s=deadline,
+        )
+        return command(*args, judge=choice, **rest)
+
+    wrapped: Command = with_judge
+    for option in reversed(options):
+        wrapped = option(wrapped)
+    return wrapped
+
+
+@dataclass(frozen=True)
+class JudgeChoice:
+    """What the options of `judge_options` say."""
+
+    name: str = "local"
+    second: str = "claude"
+    model: str | None = None
+    base_url: str | None = None
+    timeout_s: float | None = None
+    band: str | None = None
+    per_minute: int | None = None
+    deadline_s: float | None = None
+
+    def settings(self, second: Judge | None = None) -> dict[str, Any]:
+        """Arguments of `Router.load`.
+
+        Args:
+            second: A second judge of the command's own, in place of the one named.
+
+        Raises:
+            click.UsageError: If the second judge is unknown.
+        """
+        from router.judges import JudgeSetup
+
+        if second is None and self.second not in ("claude", "systemone"):
+            raise click.UsageError(
+                f"--second {self.second}: the second judge is claude or systemone"
+            )
+        setup = JudgeSetup(
+            model=self.model,
+            base_url=self.base_url,
+            timeout_s=self.timeout_s,
+            second=second if second is not None else self.second,  # type: ignore[arg-type]
+            band=self.band,
+        )
+        if self.per_minute is not None:
+            setup = setup.model_copy(update={"per_minute": self.per_minute})
+        return {"judge": self.name, "setup": setup, "deadline_s": self.deadline_s}
+
+
 def load_roster(path: str | None, duplicates: str = "error") -> Roster:
     """The roster of `--roster`, or the bundled one; with a hint on names that clash."""
     from roster.cli import load
@@ -60,6 +180,8 @@ def load_router(
     encoder: str | None,
     heads: str | None,
     cache: str | None,
+    judge: JudgeChoice | None = None,
+    second: Judge | None = None,
 ) -> Router:
     """A router with a progress bar on a terminal while the index is built."""
     from rich.console import Console
@@ -85,4 +207,5 @@ def load_router(
             heads=heads,
             cache=cache,
             progress=progress,
+            **(judge or JudgeChoice()).settings(second),
         )

@@ -8,7 +8,13 @@ import click
 
 from router.block import suggestion_block
 from router.cli import print_json
-from router.commands.options import load_roster, load_router, router_options
+from router.commands.options import (
+    JudgeChoice,
+    judge_options,
+    load_roster,
+    load_router,
+    router_options,
+)
 from router.suggestion import Suggestion
 from router.turn import Turn
 
@@ -18,6 +24,7 @@ _MOST_STDIN = 4 << 20
 @click.command()
 @click.argument("text", required=False)
 @router_options
+@judge_options
 @click.option(
     "--context",
     multiple=True,
@@ -51,13 +58,15 @@ def suggest(
     explain: bool,
     block: bool,
     as_json: bool,
+    judge: JudgeChoice,
 ) -> None:
     """Which skill should be loaded for TEXT, if any? Without TEXT, it is read from stdin."""
     if text is None:
         if sys.stdin.isatty():
             raise click.UsageError("give the request: skill-router suggest 'what shipped in 4.2?'")
         text = sys.stdin.buffer.read(_MOST_STDIN).decode("utf-8", "replace")
-    router = load_router(load_roster(roster_path, duplicates), thresholds, encoder, heads, cache)
+    roster = load_roster(roster_path, duplicates)
+    router = load_router(roster, thresholds, encoder, heads, cache, judge)
     suggestion = router.suggest(
         Turn(
             request=text,

@@ -1,0 +1,1 @@
+"""Measuring a cascade, and choosing its uncertain band."""
