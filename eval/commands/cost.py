@@ -6,28 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from eval.commands.numbers import number, share_option
 from router.cli import print_json
 from router.commands.options import load_roster
 
 if TYPE_CHECKING:
     from eval.cost import Cost, Procedure, Use
 
-_TOKENS = click.FloatRange(0.0, 1e9)
-_SECONDS = click.FloatRange(0.0, 1e5)
-_TIME = click.FloatRange(0.0, 1e5, min_open=True)
-
-
-def share_option(value: str) -> float:
-    """An option type: a share such as 0.02 or 2%, within 0..1."""
-    from eval.cost.procedures import share
-
-    try:
-        number = share(value)
-    except ValueError as error:
-        raise click.BadParameter(str(error)) from error
-    if not isinstance(number, float) or not 0.0 <= number <= 1.0:
-        raise click.BadParameter("a share is 0 to 1, or 0% to 100%")
-    return number
+_TOKENS = number(0.0, 1e9)
+_SECONDS = number(0.0, 1e5)
+_TIME = number(0.0, 1e5, above=True)
 
 
 @click.command()
@@ -51,7 +39,8 @@ def share_option(value: str) -> float:
 )
 @click.option(
     "--characters-per-token",
-    type=click.FloatRange(0.1, 100.0),
+    type=number(0.1, 100.0),
+    metavar="N",
     default=4.0,
     show_default=True,
     help="With --log.",
@@ -59,22 +48,42 @@ def share_option(value: str) -> float:
 @click.option(
     "--width", type=click.IntRange(1), help="With --log: characters of a description in the prompt."
 )
-@click.option("--calls", type=click.FloatRange(0.0, 1e12), help="Calls a day.")
-@click.option("--stays", type=_TOKENS, help="Tokens of the prompt that stay anyway.  [default: 0]")
-@click.option("--description", type=_TOKENS, help="Tokens of a description.  [default: 50]")
-@click.option("--context", type=_TOKENS, help="Tokens a load reads again.  [default: 3000]")
-@click.option("--price", type=click.FloatRange(0.0, 1e6), help="Price of a million input tokens.")
+@click.option("--calls", type=number(0.0, 1e12), metavar="N", help="Calls a day.")
+@click.option(
+    "--stays",
+    type=_TOKENS,
+    metavar="TOKENS",
+    help="Tokens of the prompt that stay anyway.  [default: 0]",
+)
+@click.option(
+    "--description", type=_TOKENS, metavar="TOKENS", help="Tokens of a description.  [default: 50]"
+)
+@click.option(
+    "--context", type=_TOKENS, metavar="TOKENS", help="Tokens a load reads again.  [default: 3000]"
+)
+@click.option(
+    "--price", type=number(0.0, 1e6), metavar="N", help="Price of a million input tokens."
+)
 @click.option(
     "--cached-factor",
     type=share_option,
     metavar="SHARE",
     help="The prompt is cached today: price of a cached token as a share of an uncached one.",
 )
-@click.option("--first-token", type=_SECONDS, help="Seconds to the first token.  [default: 1]")
-@click.option("--speed", type=_TIME, help="Output tokens a second.  [default: 50]")
-@click.option("--load-call", type=_TOKENS, help="Output tokens of a load call.  [default: 25]")
-@click.option("--p50", type=_TIME, help="Median seconds of a call today.")
-@click.option("--p95", type=_TIME, help="95th percentile of the seconds of a call today.")
+@click.option(
+    "--first-token", type=_SECONDS, metavar="S", help="Seconds to the first token.  [default: 1]"
+)
+@click.option("--speed", type=_TIME, metavar="N", help="Output tokens a second.  [default: 50]")
+@click.option(
+    "--load-call",
+    type=_TOKENS,
+    metavar="TOKENS",
+    help="Output tokens of a load call.  [default: 25]",
+)
+@click.option("--p50", type=_TIME, metavar="N", help="Median seconds of a call today.")
+@click.option(
+    "--p95", type=_TIME, metavar="N", help="95th percentile of the seconds of a call today."
+)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def cost(
     procedures: str | None,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from router.cli import print_json
-from router.commands.options import load_roster, load_router, router_options
+from router.commands.options import judge_options, load_roster, load_router, router_options
 
 if TYPE_CHECKING:
     from eval.data import LabelledTurn
@@ -50,7 +50,7 @@ def shared_options(command: Command) -> Command:
         ]
     ):
         command = option(command)
-    return router_options(command)
+    return router_options(judge_options(command))
 
 
 @click.group()
@@ -162,7 +162,7 @@ class _Bench:
         from eval.paths import requests_folder
         from eval.sensitivity import RouterPicks
 
-        router_keys = ("thresholds", "encoder", "heads", "cache")
+        router_keys = ("thresholds", "encoder", "heads", "cache", "judge")
         loading = [settings.pop(key) for key in router_keys]
         path, duplicates = settings.pop("roster_path"), settings.pop("duplicates")
         unset = {"arms": None, "import_path": None, "attempts": None, "prices": None}

@@ -4,41 +4,33 @@ from __future__ import annotations
 
 import importlib.util
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from eval.commands.numbers import number, number_list, share_option
 from router.cli import print_json
-from router.commands.options import load_roster, load_router, router_options
+from router.commands.options import (
+    JudgeChoice,
+    judge_options,
+    load_roster,
+    load_router,
+    router_options,
+)
 
 if TYPE_CHECKING:
     from eval.data import LabelledTurn
     from eval.tune import Objective, StageOutputs, TuneResult
     from router.pipeline import Router
 
-_SHARE = click.FloatRange(0.0, 1.0)
-_COST = click.FloatRange(min=0.0, max=1e6)
-
-
-def number_list(least: int, most: int) -> Callable[[str], tuple[int, ...]]:
-    """An option type: whole numbers separated by commas, each in a range."""
-
-    def convert(value: str) -> tuple[int, ...]:
-        try:
-            numbers = sorted({int(part) for part in value.split(",")})
-        except ValueError:
-            raise click.BadParameter(f"{value!r} is not a list such as 1,2,3") from None
-        if not all(least <= number <= most for number in numbers):
-            raise click.BadParameter(f"each number must be {least} to {most}")
-        return tuple(numbers)
-
-    return convert
+_COST = number(0.0, 1e6)
 
 
 @click.command()
 @router_options
+@judge_options
 @click.option(
     "--requests",
     "requests_path",
@@ -48,18 +40,26 @@ def number_list(least: int, most: int) -> Callable[[str], tuple[int, ...]]:
 )
 @click.option(
     "--needless-at-most",
-    type=_SHARE,
+    type=share_option,
     metavar="SHARE",
     help="Most right suggestions with at most this share of needless ones, instead of least cost.",
 )
-@click.option("--cost-wrong", type=_COST, help="Cost of a wrong suggestion.  [default: 0.65]")
 @click.option(
-    "--cost-silent", type=_COST, help="Cost of silence when a skill fits.  [default: 0.28]"
+    "--cost-wrong", type=_COST, metavar="COST", help="Cost of a wrong suggestion.  [default: 0.65]"
 )
-@click.option("--cost-needless", type=_COST, help="Cost of a needless one.  [default: 0.186]")
+@click.option(
+    "--cost-silent",
+    type=_COST,
+    metavar="COST",
+    help="Cost of silence when a skill fits.  [default: 0.28]",
+)
+@click.option(
+    "--cost-needless", type=_COST, metavar="COST", help="Cost of a needless one.  [default: 0.186]"
+)
 @click.option(
     "--covered-share",
-    type=_SHARE,
+    type=share_option,
+    metavar="SHARE",
     help="Share of your traffic that a skill fits.  [default: that of the requests]",
 )
 @click.option(
@@ -81,7 +81,7 @@ def number_list(least: int, most: int) -> Callable[[str], tuple[int, ...]]:
     help="Excerpts to try, in characters; only the current one if the judge does not read it.",
 )
 @click.option(
-    "--step", type=click.FloatRange(0.001, 0.5), default=0.01, show_default=True,
+    "--step", type=number(0.001, 0.5), metavar="STEP", default=0.01, show_default=True,
     help="Distance of neighbouring thresholds.",
 )  # fmt: skip
 @click.option("--folds", type=click.IntRange(2, 50), default=5, show_default=True)
@@ -117,6 +117,7 @@ def tune(
     out: str,
     plot: str | None,
     as_json: bool,
+    judge: JudgeChoice,
 ) -> None:
     """Choose thresholds on labelled requests, and test the choice on requests it was not made on.
 
@@ -132,6 +133,8 @@ def tune(
 
     if roster_path is not None and requests_path is None:
         raise click.UsageError("--roster needs --requests: the labelled turns for that roster")
+    if judge.name == "cascade":
+        raise click.UsageError("tune the first judge of a cascade by itself: --judge local")
     objective = _objective(needless_at_most, cost_wrong, cost_silent, cost_needless, covered_share)
     _check_outputs(out, plot, stages_path)
     roster = load_roster(roster_path, duplicates)
@@ -139,7 +142,7 @@ def tune(
     turns = load_turns(path, roster.names)
     require_both_labels(turns, path)
     grouped_folds(turns, folds, seed)  # said before the router is asked about every turn
-    router = load_router(roster, thresholds, encoder, heads, cache)
+    router = load_router(roster, thresholds, encoder, heads, cache, judge)
     deepest = max(*shortlists, router.thresholds.shortlist)
     wanted = [router.thresholds.excerpt, *excerpts]
     outputs = _stage_outputs(router, turns, deepest, wanted, stages_path)
@@ -147,9 +150,9 @@ def tune(
         outputs, router.thresholds, objective, shortlists=shortlists, step=step, folds=folds,
         seed=seed,
     )  # fmt: skip
-    result = result.model_copy(
-        update={"replayed_otherwise": disagreements(outputs, router, result.chosen)}
-    )
+    if judge.name == "local":  # any other judge would be paid a second time
+        replayed = disagreements(outputs, router, result.chosen)
+        result = result.model_copy(update={"replayed_otherwise": replayed})
     write_whole(out, thresholds_file(result))
     if plot is not None:
         from eval.tune.plot import plot_front
@@ -247,7 +250,7 @@ def _print(result: TuneResult, out: str, plot: str | None) -> None:
     )  # fmt: skip
     console.print(f"objective: {result.objective}", markup=False)
     if not result.excerpt_matters:
-        console.print("the judge answers alike whatever the excerpt: it is left as it is")
+        console.print("the excerpt makes no difference, or cannot be varied: it is left as it is")
     table = Table(show_edge=False, pad_edge=False)
     table.add_column("")
     for column in ("right", "wrong", "silent", "needless", "loss"):

@@ -140,7 +140,10 @@ def read_variants(path: str | Path, roster: Roster) -> list[Variant]:
             raise SensitivityError(
                 f"{where}: changes nothing; give descriptions, roster, block or shuffle"
             )
-        set_up(variant, roster)
+        try:
+            set_up(variant, roster)
+        except SensitivityError as error:
+            raise SensitivityError(f"{path}: {error}") from error
         seen.add(variant.name)
         variants.append(variant)
     return variants
@@ -170,8 +173,9 @@ def _variant(where: str, path: Path, table: dict[str, Any], roster: Roster) -> V
     if other is not None:
         if not isinstance(other, str):
             raise SensitivityError(f"{where}: roster: is not a path; give a text")
-        taken = table.get("descriptions") or {}
-        table["descriptions"] = {**_descriptions(where, path.parent / other, roster), **taken}
+        own = table.get("descriptions", {})
+        if isinstance(own, dict):  # anything else is refused below
+            table["descriptions"] = {**_descriptions(where, path.parent / other, roster), **own}
     try:
         variant = Variant.model_validate(table)
     except ValidationError as error:

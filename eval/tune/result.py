@@ -104,12 +104,13 @@ class TuneResult(BaseModel):
         loss_p: Sign-flip p of the loss difference, skills flipped as wholes.
         verdict: Whether the gain survives.
         front: The Pareto front, by rising needless rate.
-        excerpt_matters: Whether the judge's answers change with the excerpt.
+        excerpt_matters: Whether the excerpt was varied, and the judge's answers with it.
         gate_fit_pairs: Pairs of gate and fit that were swept.
         points: All points, shortlists and excerpts included.
         requests: Labelled turns.
         sweep_ms: Milliseconds for all points.
-        replayed_otherwise: Turns the router itself decides otherwise at `chosen`; 0 is expected.
+        replayed_otherwise: Turns the router itself decides otherwise at `chosen`; 0 is expected,
+            None when it was not asked again.
     """
 
     model_config = ConfigDict(frozen=True)

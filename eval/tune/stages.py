@@ -40,7 +40,7 @@ class StageOutputs:
         right: Which candidate is the right skill, shape (m,); -1 when none is.
         names: Names of the candidates of each turn.
         excerpts: Excerpt, in characters, of each layer.
-        excerpt_matters: Whether the judge's answers change with the excerpt.
+        excerpt_matters: Whether the excerpt was varied, and the judge's answers with it.
         roster_digest: Digest of the roster.
         weights_digest: Digest of the judge's learned numbers.
     """
@@ -116,8 +116,9 @@ def collect(
         router: The router; its thresholds do not count.
         turns: Labelled turns, at least one.
         shortlist: Longest shortlist, 1..50.
-        excerpts: Excerpts in characters. When the judge answers the first turns alike with the
-            least and the largest, only the first one is collected.
+        excerpts: Excerpts in characters. Only the first one is collected when the judge's excerpt
+            cannot be set (see `ReadsExcerpt`), or when it answers some turns alike with the least
+            and the largest.
         progress: Told how many turns are done.
 
     Raises:
@@ -126,7 +127,8 @@ def collect(
     if not len(router.roster):
         raise TuneError("the roster has no skills; give one with --roster")
     excerpts = tuple(dict.fromkeys(excerpts))
-    matters = len(excerpts) > 1 and _reads_excerpt(router, turns, shortlist, excerpts)
+    settable = isinstance(router.judge, ReadsExcerpt) and len(excerpts) > 1
+    matters = settable and _reads_excerpt(router, turns, shortlist, excerpts)
     if not matters:
         excerpts = excerpts[:1]
     routers = [_open(router, shortlist, excerpt) for excerpt in excerpts]
