@@ -15,6 +15,8 @@ from eval.metrics import Rate, percentiles, rate
 from eval.paired import McNemar, mcnemar
 from roster import Roster
 
+_TOLD = ("right", "wrong", "silent", "needless", "quiet")
+
 
 class Followed(BaseModel):
     """What the agent did after one kind of suggestion.
@@ -155,6 +157,7 @@ def _arm(outcomes: Sequence[Outcome], roster: Roster, price: Price | None) -> Ar
     answered = [o for o in outcomes if o.reply is not None]
     count = Counter(o.verdict for o in answered)
     covered = count["right"] + count["wrong"] + count["none"]
+    told = Counter(suggestion_verdict(o) for o in outcomes)
     places = Counter(_place(o, roster) for o in answered if o.verdict == "wrong")
     replies = [o.reply for o in outcomes if o.reply is not None]
     times = [r.latency_ms for r in replies if r.latency_ms is not None]
@@ -172,7 +175,7 @@ def _arm(outcomes: Sequence[Outcome], roster: Roster, price: Price | None) -> Ar
         other_category=places["other"],
         unknown_name=places["unknown"],
         unanswered=len(outcomes) - len(answered),
-        told=dict(sorted(Counter(suggestion_verdict(o) for o in outcomes).items())),
+        told={verdict: told[verdict] for verdict in _TOLD},
         followed={
             told: Followed(
                 turns=len(group),

@@ -52,7 +52,10 @@ def make_client(
             api_key=api_key, base_url=base_url, max_retries=0, timeout=timeout
         )
     except (anthropic.AnthropicError, ValueError, TypeError) as error:
-        raise AgentError(f"the Anthropic client cannot be set up: {error}") from error
+        raise AgentError(
+            f"the Anthropic client cannot be set up: {error}; set ANTHROPIC_API_KEY, or use "
+            "--agent scripted"
+        ) from error
     if not (client.api_key or client.auth_token or client.credentials):
         raise AgentError(
             "there is no key for the agent: set ANTHROPIC_API_KEY (any text will do for a server "
