@@ -6,6 +6,7 @@ import io
 from typing import TYPE_CHECKING, Any
 
 from eval.metrics import Rate, Reliability
+from router.turn import readable
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -14,6 +15,7 @@ if TYPE_CHECKING:
 INK, MUTED, GRID, BLUE, ORANGE, GREY = (
     "#1a1a19", "#6b6a65", "#e3e2dc", "#2a6fbb", "#d1571f", "#8f8e88",
 )  # fmt: skip
+_LONGEST_LABEL = 18
 _ORDER = (BLUE, ORANGE, "#3f8f5b", "#8a5bb5", "#b5892b")
 
 
@@ -53,7 +55,7 @@ def bars(
                 f"{r.value:.1%}", (at, r.high), (0, 3), textcoords="offset points", ha="center",
                 color=INK, fontsize=9,
             )  # fmt: skip
-        axes.set_xticks(range(len(arms)), arms)
+        axes.set_xticks(range(len(arms)), [readable(arm, _LONGEST_LABEL) for arm in arms])
         for label in axes.get_xticklabels():
             label.set_parse_math(False)
         total = max((r.total for r in rates), default=0)

@@ -66,7 +66,7 @@ def render_page(report: Report) -> str:
     shown = curves(report.outputs, used)
     arms = list(report.run.arms) if report.run else []
     mistakes = _mistakes(report, arms)
-    verdicts = sorted({key.split(":")[1] for m in mistakes for key in m["keys"].split()})
+    verdicts = sorted({key.split(":")[1] for m in mistakes for key in m["made"].split()})
     return environment.get_template("page.html").render(
         title=report.title,
         skills=report.skills,
@@ -137,7 +137,7 @@ def _mistakes(report: Report, arms: Sequence[str]) -> list[dict[str, Any]]:
                 }
             )
         if keys:
-            found.append({"keys": " ".join(keys), "tags": tags, **_shown(report, index, answer)})
+            found.append({"made": " ".join(keys), "tags": tags, **_shown(report, index, answer)})
     return found
 
 

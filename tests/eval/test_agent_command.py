@@ -1,0 +1,178 @@
+"""`skill-router bench` with an agent, as a user types it."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from router import Router, Thresholds
+from router.cli import main
+from tests.eval.fakes import WordJudge, shop, shop_turns
+from tests.eval.messages_server import MessagesServer, error
+from tests.eval.test_agent_store import MODEL, published
+
+KEY = "sk-planted-key-0123456789"
+
+
+@pytest.fixture
+def server() -> Iterator[MessagesServer]:
+    with MessagesServer() as running:
+        yield running
+
+
+@pytest.fixture
+def words(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Another judge, so that these tests do not wait for an index."""
+
+    def load(roster: Any, *_: Any, **__: Any) -> Router:
+        return Router(roster, WordJudge(), Thresholds(gate=0.3, fit=0.3))
+
+    monkeypatch.setattr("eval.commands.bench.load_router", load)
+
+
+@pytest.fixture
+def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, words: None) -> Any:
+    for name in [name for name in os.environ if name.startswith("ANTHROPIC_")]:
+        monkeypatch.delenv(name)
+    monkeypatch.setenv("ANTHROPIC_API_KEY", KEY)
+    roster, turns = tmp_path / "roster.json", tmp_path / "turns.jsonl"
+    fields = {"name", "category", "description", "body"}
+    roster.write_text(json.dumps([skill.model_dump(include=fields) for skill in shop()]))
+    turns.write_text("\n".join(turn.model_dump_json() for turn in shop_turns()))
+
+    def run(*arguments: str) -> Result:
+        common = ["bench", "--roster", str(roster), "--requests", str(turns)]
+        return CliRunner().invoke(main, [*common, *arguments])
+
+    return run
+
+
+def test_scripted_needs_no_key_and_prints_everything(bench: Any, tmp_path: Path) -> None:
+    page, out = tmp_path / "page.html", tmp_path / "out.jsonl"
+    result = bench("--agent", "scripted", "--html", str(page), "--out", str(out))
+    assert result.exit_code == 0, result.output
+    for word in ("wrong fixed/broke", "same/other cat.", "oracle / baseline", "right (of covered)"):
+        assert word in result.stdout
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    assert len(lines) == 36 and {line["arm"] for line in lines} == {
+        "baseline", "suggested", "oracle",
+    }  # fmt: skip
+    assert {line["verdict"] for line in lines} <= {"right", "wrong", "none", "needless", "quiet"}
+    assert page.read_text().startswith("<!doctype html>")
+
+
+def test_json_is_one_object(bench: Any) -> None:
+    result = bench("--agent", "scripted", "--json", "--arms", "oracle, baseline")
+    assert result.exit_code == 0, result.output
+    data = json.loads(result.stdout)
+    assert list(data["agent"]["arms"]) == ["oracle", "baseline"]
+    assert data["agent"]["live"] == 24
+    assert data["router"]["covered"] == 7
+    assert data["agent"]["pairs"][0]["wrong_load"]["p"] <= 1.0
+
+
+def test_claude_then_replay(bench: Any, server: MessagesServer, tmp_path: Path) -> None:
+    common = ("--store", str(tmp_path / "s.sqlite"), "--agent-base-url", server.url, "--json")
+    first = bench("--agent", f"claude:{MODEL}", *common)
+    assert first.exit_code == 0, first.output
+    live = json.loads(first.stdout)["agent"]
+    assert live["live"] == len(server.seen) > 0
+    assert live["arms"]["baseline"]["cost_usd"] > 0
+    second = bench("--agent", f"replay:{MODEL}", *common)
+    assert second.exit_code == 0, second.output
+    replay = json.loads(second.stdout)["agent"]
+    assert replay["live"] == 0 and len(server.seen) == live["live"]
+    for arm in ("baseline", "suggested", "oracle"):
+        for rate in ("wrong_load", "needless_load"):
+            assert replay["arms"][arm][rate] == live["arms"][arm][rate]
+    assert KEY not in first.output + second.output
+
+
+def test_a_capped_run_reports_what_is_missing_and_goes_on(
+    bench: Any, server: MessagesServer, tmp_path: Path
+) -> None:
+    common = (
+        "--agent", f"claude:{MODEL}", "--arms", "baseline", "--max-calls", "7",
+        "--store", str(tmp_path / "s.sqlite"), "--agent-base-url", server.url,
+    )  # fmt: skip
+    first = bench(*common)
+    assert first.exit_code == 1
+    assert "5 turns are unanswered" in first.stderr
+    assert "cap of 7 calls is reached" in first.stderr
+    second = bench(*common)
+    assert second.exit_code == 0, second.output
+    assert "5 live requests" in second.stdout and len(server.seen) == 12
+
+
+def test_a_published_run_replays_from_the_command(bench: Any, tmp_path: Path) -> None:
+    cache = tmp_path / "json_cache.json"
+    published(cache)
+    result = bench(
+        "--agent", f"replay:{MODEL}", "--import", str(cache), "--arms", "baseline,Hosted,oracle",
+        "--store", str(tmp_path / "s.sqlite"), "--json",
+    )  # fmt: skip
+    assert result.exit_code == 0, result.output
+    assert "imported 36 answers" in result.stderr
+    agent = json.loads(result.stdout)["agent"]
+    assert agent["live"] == 0 and agent["arms"]["Hosted"]["told"]["right"] == 1
+
+
+def test_a_wrong_key_is_one_line(bench: Any, tmp_path: Path) -> None:
+    with MessagesServer(lambda n, b: error(401, "authentication_error")) as server:
+        result = bench(
+            "--agent", f"claude:{MODEL}", "--agent-base-url", server.url,
+            "--store", str(tmp_path / "s.sqlite"),
+        )  # fmt: skip
+    assert result.exit_code == 1
+    assert result.stderr.strip().splitlines() == [
+        f"Error: the server refuses requests for '{MODEL}': status 401: this is "
+        "authentication_error"
+    ]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--agent", "gpt:x"), "use claude:MODEL, scripted or replay:MODEL"),
+        (("--agent", "claude"), "write --agent claude:claude-haiku"),
+        (("--agent", "scripted:x"), "write --agent scripted"),
+        (("--agent", "scripted", "--batch"), "--batch needs --agent claude:MODEL"),
+        (("--agent", "scripted", "--arms", "baseline,,oracle"), "distinct names"),
+        (("--agent", "scripted", "--arms", "oracle,oracle"), "distinct names"),
+        (("--arms", "baseline"), "--arms needs --agent"),
+        (("--max-calls", "3"), "--max-calls needs --agent"),
+        (("--import", "x.json"), "--import needs --agent"),
+        (("--agent-base-url", "http://127.0.0.1:1"), "--agent-base-url needs --agent"),
+        (("--agent", "scripted", "--arms", "Hosted"), "there is no arm 'Hosted'"),
+        (("--agent", "scripted", "--prices", "/no/such"), "cannot be read"),
+        (("--agent", "scripted", "--html", "/no/such/page.html"), "cannot be written"),
+        (("--agent", "scripted", "--store", "/proc/none/s.sqlite"), "cannot be used as a store"),
+        (("--agent", "scripted", "--import", "/no/such"), "cannot be read"),
+    ],
+)
+def test_what_makes_no_sense_is_refused(bench: Any, arguments: tuple[str, ...], says: str) -> None:
+    result = bench(*arguments)
+    assert result.exit_code in (1, 2), result.output
+    assert says in " ".join(result.stderr.split()) and "Traceback" not in result.output
+
+
+def test_nothing_replaced_on_the_bundled_roster(router: Router, tmp_path: Path) -> None:
+    """The path that the documentation shows; `router` has built the index already."""
+    page, few = tmp_path / "page.html", tmp_path / "few.jsonl"
+    bundled = Path(__file__).parent.parent.parent / "requests" / "bundled.jsonl"
+    few.write_text("".join(bundled.read_text(encoding="utf-8").splitlines(keepends=True)[:40]))
+    result = CliRunner().invoke(
+        main,
+        ["bench", "--agent", "scripted", "--requests", str(few), "--html", str(page), "--json"],
+    )
+    assert result.exit_code == 0, result.output
+    arms = json.loads(result.stdout)["agent"]["arms"]
+    assert arms["suggested"]["wrong_load"]["value"] < arms["baseline"]["wrong_load"]["value"]
+    assert arms["oracle"]["wrong_load"]["value"] < arms["baseline"]["wrong_load"]["value"]
+    assert "Trade-off over thresholds" in page.read_text()
