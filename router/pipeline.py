@@ -284,7 +284,9 @@ class Router:
         if isinstance(error, ProposalError):
             _log.warning("no suggestion: %s", error)
             detail, usage = str(error), {error.stage: error.usage}
-        elif isinstance(error, LateError | TimeoutError):
+        elif isinstance(error, LateError) or (
+            isinstance(error, TimeoutError) and self.deadline_s is not None
+        ):
             _log.warning("no suggestion: the router took longer than %s s", self.deadline_s)
             detail = f"timeout: no decision within {self.deadline_s} s"
         else:

@@ -29,7 +29,7 @@ def train() -> None:
     help="JSON: group to folder of an encoder that was trained without that group.",
 )
 @click.option("--needless", default=0.13, show_default=True, help="Bound on needless suggestions.")
-@click.option("--shortlist", default=5, show_default=True, help="Default size of the shortlist.")
+@click.option("--shortlist", default=3, show_default=True, help="Default size of the shortlist.")
 @click.option("--seed", default=0, show_default=True)
 @click.option("--out", required=True, metavar="FILE", help="Where the heads are written.")
 def heads(

@@ -111,7 +111,7 @@ def stack(prepared: Sequence[Prepared], gates: dict[str, GateExamples], count: i
             rows["group"].append(np.full(len(part.labels), one.group))
             rows["full"].append(np.full(len(one.turns), one.group not in full_seen))
             full_seen.add(one.group)
-            rows["need"].append(np.array([_need(gate(s.mixed)) for s in one.signals]))
+            rows["need"].append(np.array([_need(gate(vector)) for vector in one.vectors]))
             rows["rank"].append(_ranks(one, fusion))
     empty = np.zeros((turns, 0))
     held = HeldOut(

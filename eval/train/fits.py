@@ -60,13 +60,13 @@ def fit_examples(prepared: Sequence[Prepared], fusion: Linear, gate: GateHead) -
     features, labels, weights, numbers = [], [], [], []
     number = 0
     for one in prepared:
-        for signals, gold, left_out in zip(one.signals, one.gold, one.left_out, strict=True):
+        for signals, vector, gold, left_out in zip(
+            one.signals, one.vectors, one.gold, one.left_out, strict=True
+        ):
             logits = fusion(wide_features(signals.matrix))
             pool = np.argsort(-logits, kind="stable")[:POOL]
             candidates = [one.skills[row] for row in pool]
-            rows = fit_features(
-                signals, logits, gate(signals.mixed), pool, candidates, one.index
-            )
+            rows = fit_features(signals, logits, gate(vector), pool, candidates, one.index)
             features.append(rows)
             labels.append(pool == gold)
             weights.append(np.full(len(pool), LEFT_OUT_WEIGHT if left_out else 1.0))
@@ -143,12 +143,17 @@ def exported(model: HistGradientBoostingClassifier) -> Trees:
         own = np.arange(len(nodes)) + offset
         leaf = nodes["is_leaf"].astype(bool)
         columns["feature"] += np.where(leaf, 0, nodes["feature_idx"]).tolist()
-        columns["threshold"] += [
-            round(float(t), 7) for t in np.where(leaf, 0.0, nodes["num_threshold"])
-        ]
+        columns["threshold"] += _at_most(np.where(leaf, 0.0, nodes["num_threshold"]))
         columns["left"] += np.where(leaf, own, nodes["left"] + offset).tolist()
         columns["right"] += np.where(leaf, own, nodes["right"] + offset).tolist()
         columns["value"] += [round(float(v), 6) for v in np.where(leaf, nodes["value"], 0.0)]
         deepest = max(deepest, int(nodes["depth"].max()))
     base = float(np.ravel(model._baseline_prediction)[0])
     return Trees(roots=tuple(roots), base=base, depth=deepest, **columns)  # type: ignore[arg-type]
+
+
+def _at_most(thresholds: NDArray[np.float64]) -> list[float]:
+    """The largest float32 not above each threshold: rows are float32 and are compared as such."""
+    single = thresholds.astype(np.float32)
+    below = np.nextafter(single, np.float32(-np.inf))
+    return [float(t) for t in np.where(single.astype(np.float64) > thresholds, below, single)]

@@ -17,16 +17,15 @@ from eval.train.crossval import HeldOut, Outcome, answers, cross_validate, outco
 from eval.train.fits import learn_fits, platt
 from eval.train.fusion import learn_fusion
 from eval.train.gate import GateExamples, learn_gate
-from eval.train.prepare import Prepared, prepare
+from eval.train.prepare import Prepared, prepare, turn_vector
 from eval.train.sources import Source
-from router.local.encoder import QUERY_TOKENS, Encoder
+from router.local.encoder import Encoder
 from router.local.heads import Heads
-from router.local.signals import mixed_vector
 
 Report = Callable[[str], None]
 
 GATE_GROUP = "gate.jsonl"
-GRID_GATE = tuple(round(x, 2) for x in np.arange(0.1, 0.66, 0.05))
+GRID_GATE = tuple(round(x, 2) for x in np.arange(0.2, 0.66, 0.05))
 GRID_FIT = tuple(round(x, 2) for x in np.arange(0.05, 0.96, 0.01))
 
 
@@ -49,8 +48,8 @@ def train_heads(
     *,
     out_of_fold: Mapping[str, Encoder] | None = None,
     needless_at_most: float = 0.13,
-    shortlist: int = 5,
-    thinned: int = 4,
+    shortlist: int = 3,
+    thinned: int = 3,
     seed: int = 0,
     report: Report = print,
 ) -> Trained:
@@ -75,7 +74,13 @@ def train_heads(
     for number, source in enumerate(sources, start=1):
         chosen = (out_of_fold or {}).get(source.group, encoder)
         prepared += prepare(
-            source.group, source.roster, source.turns, chosen, thinned=thinned, seed=seed
+            source.group,
+            source.roster,
+            source.turns,
+            chosen,
+            thinned=thinned,
+            seed=seed,
+            gate_encoder=encoder,
         )
         report(f"signals {number}/{len(sources)}: {source.group}, {len(source.turns)} turns")
     gates = gate_examples(prepared)
@@ -109,8 +114,8 @@ def gate_examples(prepared: Sequence[Prepared]) -> dict[str, GateExamples]:
     found: dict[str, GateExamples] = {}
     for one in prepared:
         rows = [
-            (signals.mixed, turn.gate_answers)
-            for signals, turn in zip(one.signals, one.turns, strict=True)
+            (vector, turn.gate_answers)
+            for vector, turn in zip(one.vectors, one.turns, strict=True)
             if turn.gate_answers is not None
         ]
         if rows and one.group not in found:
@@ -124,11 +129,7 @@ def gate_examples(prepared: Sequence[Prepared]) -> dict[str, GateExamples]:
 def _gate_file(encoder: Encoder) -> GateExamples:
     turns = load_turns(requests_folder() / GATE_GROUP, gold_required=False)
     labelled: list[LabelledTurn] = [turn for turn in turns if turn.gate_answers is not None]
-    vectors = []
-    for turn in labelled:
-        asked = turn.turn()
-        texts = [asked.request_text, *filter(None, [asked.context_text])]
-        vectors.append(mixed_vector(encoder.encode(texts, QUERY_TOKENS).pooled))
+    vectors = [turn_vector(turn, encoder) for turn in labelled]
     answered = [turn.gate_answers for turn in labelled]
     return GateExamples(np.stack(vectors), np.array(answered, dtype=np.bool_))
 

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from eval.data import LabelledTurn
 from roster import Roster, Skill
-from router.local.encoder import Encoded, Encoder
+from router.local.encoder import QUERY_TOKENS, Encoded, Encoder
 from router.local.index import SkillIndex, assemble
-from router.local.signals import Signals, compute_signals
+from router.local.signals import Signals, compute_signals, mixed_vector
 from router.local.vectors import SkillVectors, encode_skills
 
 
@@ -28,6 +28,7 @@ class Prepared:
         gold: Row of the right skill in the index, -1 when none fits, shape (m,).
         left_out: Whether a turn's right skill was taken out of the roster, shape (m,).
         signals: Signals of each turn.
+        vectors: What the gate reads of each turn, from the encoder that is shipped; shape (m, d).
     """
 
     group: str
@@ -37,6 +38,7 @@ class Prepared:
     gold: NDArray[np.int64]
     left_out: NDArray[np.bool_]
     signals: list[Signals]
+    vectors: NDArray[np.float32]
 
 
 class RememberingEncoder:
@@ -75,6 +77,7 @@ def prepare(
     thinned: int = 0,
     seed: int = 0,
     keep_share: float = 0.34,
+    gate_encoder: Encoder | None = None,
 ) -> list[Prepared]:
     """Compute the signals of labelled turns.
 
@@ -88,11 +91,15 @@ def prepare(
             is close, and wrong.
         seed: Seed of the division and of the turns kept.
         keep_share: Share of the other turns that a thinned roster keeps.
+        gate_encoder: The encoder whose vectors the gate reads, when it is another one: the gate
+            has a weight for every dimension, so it cannot be learned on one encoder's vectors and
+            used on another's.
 
     Returns:
         The full roster, then the thinned ones.
     """
     remembering = RememberingEncoder(encoder)
+    gate = RememberingEncoder(gate_encoder) if gate_encoder else remembering
     vectors = encode_skills(encoder, list(roster))
     rng = np.random.default_rng([seed, *group.encode()])
     everything = np.arange(len(roster))
@@ -106,7 +113,7 @@ def prepare(
         chosen = [
             turn for turn in turns if number == 0 or turn.gold in names or rng.random() < keep_share
         ]
-        found.append(_signals(group, roster, kept, vectors, chosen, remembering))
+        found.append(_signals(group, roster, kept, vectors, chosen, remembering, gate))
     return found
 
 
@@ -117,6 +124,7 @@ def _signals(
     vectors: Sequence[SkillVectors],
     turns: list[LabelledTurn],
     encoder: Encoder,
+    gate: Encoder,
 ) -> Prepared:
     skills = [roster[int(row)] for row in kept]
     index = assemble(skills, [vectors[int(row)] for row in kept], encoder)
@@ -124,4 +132,13 @@ def _signals(
     gold = np.array([rows.get(turn.gold or "", -1) for turn in turns], dtype=np.int64)
     left_out = np.array([turn.covered for turn in turns], dtype=np.bool_) & (gold < 0)
     signals = [compute_signals(turn.turn(), index, encoder) for turn in turns]
-    return Prepared(group, skills, index, turns, gold, left_out, signals)
+    read = [turn_vector(turn, gate) for turn in turns]
+    stacked = np.array(read, dtype=np.float32).reshape(len(turns), gate.dimension)
+    return Prepared(group, skills, index, turns, gold, left_out, signals, stacked)
+
+
+def turn_vector(turn: LabelledTurn, encoder: Encoder) -> NDArray[np.float32]:
+    """What the gate reads of a turn: its request, the recent context mixed in; shape (d,)."""
+    asked = turn.turn()
+    texts = [asked.request_text, *filter(None, [asked.context_text])]
+    return mixed_vector(encoder.encode(texts, QUERY_TOKENS).pooled)

@@ -6,11 +6,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+import numpy as np
+
 from eval.data import LabelledTurn, RequestsError, load_turns
 from eval.paths import requests_folder
 from roster import Roster
 
 BUNDLED = "bundled"
+SMALL_TALK = 14
+"""Turns that ask for nothing, added to each roster: every agent hears them all day."""
 
 
 @dataclass(frozen=True)
@@ -61,7 +65,18 @@ def find_sources(
             found.append(Source(pair.name, roster, turns))
     if archive is not None:
         found += _community(Path(archive).expanduser())
-    return found
+    talk = load_turns(requests_folder() / "smalltalk.jsonl")
+    return [_with_small_talk(source, talk) for source in found]
+
+
+def _with_small_talk(source: Source, talk: Sequence[LabelledTurn]) -> Source:
+    """A source with some small talk that it does not have already, drawn by the group's name."""
+    rng = np.random.default_rng(list(source.group.encode()))
+    known = {turn.text for turn in source.turns}
+    drawn = [talk[int(i)] for i in rng.permutation(len(talk))[:SMALL_TALK]]
+    return Source(
+        source.group, source.roster, [*source.turns, *(t for t in drawn if t.text not in known)]
+    )
 
 
 def _community(archive: Path) -> list[Source]:

@@ -1,0 +1,99 @@
+"""The router's benchmark, through the command a user types."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from router.cli import main
+
+SKILLS = [
+    {"name": "kite-repair", "category": "toys", "description": "Mend kites", "body": "Glue it."},
+    {"name": "bread-bake", "category": "food", "description": "Bake bread", "body": "Knead it."},
+]
+TURNS = [
+    {"text": "my kite tore, mend it", "gold": "kite-repair"},
+    {"text": "bake me a loaf of bread", "gold": "bread-bake"},
+    {"text": "hello there", "gold": None, "kind": "meta"},
+]
+
+
+@pytest.fixture
+def files(tmp_path: Path) -> tuple[str, str]:
+    roster, turns = tmp_path / "roster.json", tmp_path / "turns.jsonl"
+    roster.write_text(json.dumps(SKILLS))
+    turns.write_text("\n".join(map(json.dumps, TURNS)))
+    return str(roster), str(turns)
+
+
+def test_the_object_has_the_promised_keys(files: tuple[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    result = CliRunner().invoke(
+        main,
+        ["bench", "--roster", files[0], "--requests", files[1], "--json", "--out", str(out)],
+    )
+    assert result.exit_code == 0, result.output
+    summary = json.loads(result.stdout)
+    assert (summary["covered"], summary["uncovered"]) == (2, 1)
+    assert summary["right"] + summary["wrong"] + summary["silent"] == 2
+    assert summary["needless"] in (0, 1)
+    for key in ("hit_at_1", "hit_at_3", "hit_at_10"):
+        assert 0 <= summary[key] <= 1
+    assert set(summary["latency_ms"]) == {"p50", "p95"}
+    assert summary["by_kind"]["meta"]["turns"] == 1
+    assert set(summary["digests"]) == {"roster", "requests", "thresholds", "weights"}
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    assert [record["text"] for record in records] == [turn["text"] for turn in TURNS]
+    assert set(records[0]) == {
+        "text", "gold", "kind", "suggested", "reason", "gate", "ranked", "fits", "elapsed_ms",
+    }  # fmt: skip
+    assert set(records[0]["gate"]) == {
+        "acts_on_system", "documented_procedure", "prose_suffices", "need",
+    }  # fmt: skip
+
+
+def test_counts_agree_with_the_lines(files: tuple[str, str], tmp_path: Path) -> None:
+    out = tmp_path / "results.jsonl"
+    arguments = ["bench", "--roster", files[0], "--requests", files[1], "--json", "--out", str(out)]
+    summary = json.loads(CliRunner().invoke(main, arguments).stdout)
+    records = [json.loads(line) for line in out.read_text().splitlines()]
+    covered = [r for r in records if r["gold"]]
+    assert summary["right"] == sum(r["suggested"] == r["gold"] for r in covered)
+    assert summary["silent"] == sum(r["suggested"] is None for r in covered)
+    assert summary["hit_at_1"] == sum(r["ranked"][0][0] == r["gold"] for r in covered) / 2
+
+
+def test_the_table_is_for_people(files: tuple[str, str]) -> None:
+    result = CliRunner().invoke(main, ["bench", "--roster", files[0], "--requests", files[1]])
+    assert result.exit_code == 0
+    assert "needless (of uncovered)" in result.stdout and "hit@1" in result.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["--roster", "{roster}"], ["--requests"]),
+        (["--roster", "{roster}", "--requests", "/no/such"], ["/no/such", "cannot be read"]),
+        (["--roster", "/no/such", "--requests", "{turns}"], ["/no/such"]),
+        (["--requests", "{turns}"], ["the roster has no skill"]),
+        (
+            ["--roster", "{roster}", "--requests", "{turns}", "--thresholds", "/no/t.toml"],
+            ["/no/t.toml"],
+        ),
+        (
+            ["--roster", "{roster}", "--requests", "{turns}", "--out", "/no/such/dir/out"],
+            ["/no/such/dir/out"],
+        ),
+    ],
+)
+def test_bad_input_is_one_line(
+    files: tuple[str, str], arguments: list[str], words: list[str]
+) -> None:
+    filled = [a.format(roster=files[0], turns=files[1]) for a in arguments]
+    result = CliRunner().invoke(main, ["bench", *filled])
+    assert result.exit_code != 0
+    assert isinstance(result.exception, SystemExit)
+    assert all(word in result.output for word in words), result.output
