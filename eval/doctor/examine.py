@@ -1,0 +1,164 @@
+"""Examine a roster without labels."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+
+import numpy as np
+from numpy.typing import NDArray
+
+from eval.doctor.likeness import (
+    confusable_pairs,
+    near_duplicates,
+    neighbours,
+    silent_descriptions,
+)
+from eval.doctor.lines import indistinct_lines
+from eval.doctor.phrases import choose_phrases
+from eval.doctor.records import RULES, Finding, Report, Settings, in_order
+from eval.doctor.retrieval import find, swallowing, unreachable
+from roster import Roster
+from router.local.encoder import Encoder
+from router.local.text import summary
+
+Progress = Callable[[int, int], None]
+
+_SUMMARY_TOKENS = 96
+_PHRASE_TOKENS = 48
+_GROUP = 512
+
+
+def examine(
+    roster: Roster,
+    encoder: Encoder,
+    settings: Settings | None = None,
+    progress: Progress | None = None,
+) -> tuple[Report, NDArray[np.float32]]:
+    """Find what is wrong with the descriptions of a roster.
+
+    Args:
+        roster: The roster.
+        encoder: Encodes names, descriptions and phrases of the bodies.
+        settings: What to examine against.
+        progress: Told how many texts are encoded.
+
+    Returns:
+        The report, and the unit vectors of names and descriptions, shape (n, d), for a map.
+    """
+    settings = settings or Settings()
+    skills = list(roster)
+    every = choose_phrases(skills, settings.phrases + settings.more_phrases)
+    phrases = [row[: settings.phrases] for row in every]
+    texts = [summary(skill) for skill in skills]
+    total = len(texts) + sum(len(row) for row in phrases)
+
+    def tell(done: int) -> None:
+        if progress is not None:
+            progress(done, total)
+
+    summaries = _encode(encoder, texts, _SUMMARY_TOKENS, tell, 0)
+    flat = [phrase for row in phrases for phrase in row]
+    vectors = _encode(encoder, flat, _PHRASE_TOKENS, tell, len(texts))
+    hits = find(skills, phrases, vectors, summaries)
+    # A skill that its best phrases do not find gets a second chance with the others.
+    found = set(hits.owner[hits.rank == 1].tolist())
+    rest = [[] if row in found else more[settings.phrases :] for row, more in enumerate(every)]
+    flat = [phrase for row in rest for phrase in row]
+    before, total = total, total + len(flat)
+    vectors = _encode(encoder, flat, _PHRASE_TOKENS, tell, before)
+    again = find(skills, rest, vectors, summaries)
+    near = neighbours(summaries)
+    findings = [
+        *indistinct_lines(roster, settings.width, summaries),
+        *silent_descriptions(skills, near, guessed(roster)),
+        *near_duplicates(skills, near),
+        *unreachable(
+            skills, [a + b for a, b in zip(phrases, rest, strict=True)], hits.with_more(again)
+        ),
+        *swallowing(skills, phrases, hits),
+        *misnamed(roster),
+        *long_bodies(roster, settings.body_tokens),
+    ]
+    report = Report(
+        skills=len(roster),
+        roster_digest=roster.digest,
+        settings=settings,
+        cost=catalog_cost(roster, settings.width),
+        findings=in_order(findings),
+        pairs=tuple(confusable_pairs(skills, near)),
+    )
+    return report, summaries
+
+
+def guessed(roster: Roster) -> frozenset[str]:
+    """Names of the skills whose file has no description that says anything."""
+    codes = ("description-missing", "description-says-nothing", "description-unknown")
+    paths = {problem.path for problem in roster.problems if problem.code in codes}
+    return frozenset(skill.name for skill in roster if skill.source in paths)
+
+
+def tokens(text: str) -> int:
+    """Estimated tokens of a text: a fourth of its bytes in UTF-8."""
+    return math.ceil(len(text.encode("utf-8", "replace")) / 4)
+
+
+def catalog_cost(roster: Roster, width: int) -> dict[str, float]:
+    """Estimated tokens that the index costs on every turn."""
+    index = tokens(roster.prompt(width))
+    return {
+        "index": index,
+        "full": tokens(roster.prompt(1 << 30)),
+        "per_skill": round(index / max(len(roster), 1), 1),
+    }
+
+
+def misnamed(roster: Roster) -> Iterable[Finding]:
+    """Skills whose name differs from their folder, as the loader found."""
+    by_source = {skill.source: skill.name for skill in roster}
+    severity, _ = RULES["name-not-folder"]
+    for problem in roster.problems:
+        if problem.code == "name-not-folder" and problem.path in by_source:
+            yield Finding(
+                code="name-not-folder",
+                severity=severity,
+                skill=by_source[problem.path],
+                message=problem.message,
+                remedy=problem.remedy,
+                path=problem.path,
+            )
+
+
+def long_bodies(roster: Roster, budget: int) -> Iterable[Finding]:
+    """Skills whose body costs more than the budget when it is loaded."""
+    severity, _ = RULES["body-over-budget"]
+    for skill in roster:
+        size = tokens(skill.body)
+        if size > budget:
+            yield Finding(
+                code="body-over-budget",
+                severity=severity,
+                skill=skill.name,
+                message=f"the body has about {size:,} tokens, more than {budget:,}",
+                remedy="move material into files that the body names, read only when needed",
+                path=skill.source,
+                weight=float(size),
+                details={"tokens": size},
+            )
+
+
+def _encode(
+    encoder: Encoder,
+    texts: list[str],
+    max_tokens: int,
+    tell: Callable[[int], None],
+    before: int,
+) -> NDArray[np.float32]:
+    found = np.zeros((len(texts), encoder.dimension), dtype=np.float32)
+    # Texts of like length together: a batch is as wide as its longest text.
+    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+    for start in range(0, len(order), _GROUP):
+        group = order[start : start + _GROUP]
+        found[group] = encoder.encode([texts[i] for i in group], max_tokens).pooled
+        tell(before + start + len(group))
+    return found
