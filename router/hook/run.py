@@ -21,6 +21,7 @@ PATIENCE = 8.0
 """Seconds after which the hook ends in silence; `SKILL_ROUTER_HOOK_SECONDS` is another number."""
 
 _STARTING = 3.0
+_IDLE = "1800"  # seconds without a turn after which a service that was started here leaves
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -78,7 +79,8 @@ def _decide(request: Mapping[str, Any], end: float, use_service: bool) -> Mappin
             return answer
         if client.is_running():
             return None  # it is there and refuses, or is busy: a second try would only wait longer
-        if client.ensure_running(min(_STARTING, _left(end) / 2)):
+        wait = min(_STARTING, _left(end) / 2)
+        if client.ensure_running(wait, arguments=("--idle", _IDLE)):
             return client.ask(request, _left(end))
     return _here(request, end)
 

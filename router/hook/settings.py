@@ -229,8 +229,12 @@ def _edit(file: Path, change: Callable[[dict[str, Any]], Outcome]) -> Outcome:
     outcome = change(settings)
     if outcome in ("unchanged", "absent"):
         return outcome
-    indent = _indent(before)
-    text = json.dumps(settings, indent=indent, ensure_ascii=False)
+    try:
+        text = json.dumps(settings, indent=_indent(before), ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise SettingsError(
+            f"{file}: a number is too large to be kept ({error}); nothing was changed"
+        ) from error
     if before is None or before.endswith(b"\n") or not before.strip():
         text += "\n"
     try:
