@@ -15,7 +15,7 @@ from router.commands.options import judge_options, load_roster, load_router, rou
 
 if TYPE_CHECKING:
     from eval.data import LabelledTurn
-    from eval.sensitivity import EditReport, Picker, RouterPicks, SensitivityReport
+    from eval.sensitivity import Picker, RouterPicks
     from eval.sensitivity.asking import StoredAsk
     from roster import Roster
 
@@ -40,10 +40,15 @@ def shared_options(command: Command) -> Command:
                 "claude:MODEL, scripted or replay:MODEL.",
             ),
             click.option("--store", metavar="FILE", help="Where the agent's answers are kept."),
-            click.option("--base-url", metavar="URL", help="Another server with the Messages API."),
+            click.option(
+                "--agent-base-url",
+                "agent_base_url",
+                metavar="URL",
+                help="Root of another server with the Messages API.",
+            ),
             click.option("--batch", is_flag=True, help="Use the Message Batches API."),
             click.option("--workers", type=click.IntRange(1, 64), help="Calls at a time."),
-            click.option("--per-minute", type=_POSITIVE, help="Most calls a minute."),
+            click.option("--calls-per-minute", type=_POSITIVE, help="Most calls a minute."),
             click.option("--max-calls", type=_POSITIVE, help="Most calls of this run."),
             click.option("--max-tokens", type=_POSITIVE, help="Most tokens of this run."),
             click.option("--json", "as_json", is_flag=True, help="Print one JSON object."),
@@ -89,6 +94,7 @@ def variants(
     A variants file has [[variant]] tables: a name and any of [variant.descriptions] (skill = text),
     roster (a path, whose descriptions are taken), [variant.block] (suggested, silent), shuffle.
     """
+    from eval.commands.sensitivity_text import print_variants
     from eval.sensitivity import ORIGINAL, Variant, compare, read_variants, set_up, shuffles
 
     if variants_path is None and not shuffle_count:
@@ -112,7 +118,7 @@ def variants(
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
-        _print_variants(report, show)
+        print_variants(report, show)
 
 
 @sensitivity.command()
@@ -139,6 +145,7 @@ def description(
     **settings: Any,
 ) -> None:
     """Measure an edit of SKILL's description: misses and false loads, before and after."""
+    from eval.commands.sensitivity_text import print_edit
     from eval.sensitivity import edit
 
     new = _new_text(text, file_path)
@@ -150,7 +157,7 @@ def description(
     if as_json:
         print_json(report.model_dump(mode="json"))
     else:
-        _print_edit(report)
+        print_edit(report)
 
 
 class _Bench:
@@ -165,7 +172,8 @@ class _Bench:
         router_keys = ("thresholds", "encoder", "heads", "cache", "judge")
         loading = [settings.pop(key) for key in router_keys]
         path, duplicates = settings.pop("roster_path"), settings.pop("duplicates")
-        unset = {"arms": None, "import_path": None, "attempts": None, "prices": None}
+        # What concerns the arms of a benchmark has no option here.
+        unset = dict.fromkeys(AgentOptions.model_fields)
         self._options = AgentOptions.model_validate({**unset, **settings})
         self._options.check()
         if path is not None and requests_path is None:
@@ -225,82 +233,3 @@ def _new_text(text: str | None, path: str | None) -> str:
         raise click.ClickException(f"{path}: cannot be read ({error.strerror})") from error
     except UnicodeDecodeError as error:
         raise click.ClickException(f"{path}: is not UTF-8 text (byte {error.start})") from error
-
-
-def _print_variants(report: SensitivityReport, show: int) -> None:
-    from rich.console import Console
-    from rich.markup import escape
-    from rich.table import Table
-
-    console = Console(highlight=False, soft_wrap=True)
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("variant", overflow="fold")
-    for column in ("changes", "correct", "wrong loads", "needless"):
-        table.add_column(column, justify="right")
-    for score in report.scores:
-        table.add_row(
-            escape(score.name), score.kind, f"{score.correct.value:.1%}",
-            f"{score.wrong.value:.1%}", f"{score.needless.value:.1%}",
-        )  # fmt: skip
-    console.print(table)
-    for spread in report.spreads:
-        sd = "-" if spread.sd is None else f"{spread.sd:.3f}"
-        console.print(
-            f"{spread.kind}: {spread.variants} variants, mean {spread.mean:.3f}, range "
-            f"{spread.least:.3f}-{spread.most:.3f}, sd {sd}; case-sampling sd {spread.case_sd:.3f}"
-        )
-    console.print(
-        f"all variants pick the same on {report.same_pick:.1%} of {report.requests} requests, and "
-        f"agree on right or wrong on {report.same_verdict:.1%}"
-    )
-    console.print(
-        f"best {report.best} against worst {report.worst}: {report.best_against_worst} (McNemar)"
-        if report.best != report.worst
-        else "all variants decide as many requests correctly",
-        markup=False,
-    )
-    if report.held_out_best is None:
-        console.print("too few requests to measure the best variant where it was not chosen")
-    else:
-        console.print(
-            f"the best variant where it was not chosen: {report.held_out_best} correct; against "
-            f"the original {report.held_out_against_original}",
-            markup=False,
-        )
-    for contested in report.unstable[:show]:
-        console.print(
-            f"\n  {_line(contested.text)}  [{contested.gold or 'no skill'}]", markup=False
-        )
-        for pick, names in contested.picks.items():
-            console.print(f"    {pick or 'no skill'}: {', '.join(names)}", markup=False)
-
-
-def _print_edit(report: EditReport) -> None:
-    from rich.console import Console
-
-    console = Console(highlight=False, soft_wrap=True)
-    lines = [
-        f"{report.skill}: description of {report.characters_before} -> "
-        f"{report.characters_after} characters",
-        f"neighbours: {', '.join(report.neighbours) or 'none'}",
-        f"misses       {report.miss_before} -> {report.miss_after}   "
-        f"(of {report.needing} requests that need it)",
-        f"false loads  {report.false_before} -> {report.false_after}   "
-        f"(of {report.others} of its neighbours, or close to it)",
-        f"only after correct, only before: {report.paired} (McNemar)",
-        f"{len(report.moved)} of {report.checked} requests moved",
-    ]
-    lines += [
-        f"  {moved.effect.value:8} {moved.before or 'no skill'} -> {moved.after or 'no skill'}  "
-        f"[{moved.gold or 'no skill'}]  {_line(moved.text)}"
-        for moved in report.moved
-    ]
-    for line in lines:
-        console.print(line, markup=False)
-
-
-def _line(text: str, width: int = 100) -> str:
-    from roster.text import one_line, visible
-
-    flat = visible(one_line(text))
-    return flat if len(flat) <= width else f"{flat[: width - 3]}..."
