@@ -21,6 +21,7 @@ setup(
         "router.cascade": ["band.json"],
         "eval.agents": ["prices.toml"],
         "eval.report": ["page.html", "page.js"],
+        "eval.doctor": ["map.html", "map.js"],
         "eval.requests": ["*.jsonl", "community/*", "README.md"],
     },
 )

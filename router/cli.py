@@ -30,6 +30,9 @@ COMMANDS = {
     "profiles": "eval.commands.profiles:profiles",
 }
 
+# Commands that a group of a package above takes in from one below it.
+EXTRA = {"roster": {"doctor": "eval.commands.doctor:doctor"}}
+
 
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are used."""
@@ -49,6 +52,10 @@ class LazyGroup(click.Group):
             raise click.ClickException(
                 f"the command {name!r} needs a package that is not installed ({error})"
             ) from error
+        for extra, place in EXTRA.get(name, {}).items():
+            if isinstance(command, click.Group) and extra not in command.commands:
+                module, attribute = place.split(":")
+                command.add_command(getattr(importlib.import_module(module), attribute))
         return command
 
     def invoke(self, ctx: click.Context) -> Any:

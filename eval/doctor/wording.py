@@ -11,35 +11,36 @@ from router.local.lexical import words
 _GRAMMAR = frozenset(
     re.findall(
         r"\w+",
-        """a about above across after again all also always am an and any anything are as asked asks at
-        be because been before being between both but by can cannot could do does doing done each
-        either etc even every everything for from had has have having how however i if in into is it
-        its just like many may more most much must no not of on once one only or other our out over
-        per same shall should so some such than that the their them then there these they this those
-        through to too under up upon us use used user users uses using various via want wants was we
-        were what when whenever where whether which while who will with within would you your""",
+        """a about above across after again all also always am an and any anything are as asked
+        asks at be because been before being between both but by can cannot could do does
+        doing done each either etc even every everything for from had has have having how
+        however i if in into is it its just like many may more most much must no not of on
+        once one only or other our out over per same shall should so some such than that the
+        their them then there these they this those through to too under up upon us use used
+        user users uses using various via want wants was we were what when whenever where
+        whether which while who will with within would you your""",
     )
 )
 # Praise and filler: two lines that differ only in these say the same.
 _FILLER = frozenset(
     re.findall(
         r"\w+",
-        """advanced available based best better capability complete comprehensive effective enable
-        enables ensure essential expert general good great guidance guide guides help helpful helps
-        include includes including perform powerful practical professional provide provided provides
-        providing quick robust several skill skills specific support supports task tasks useful
-        well""",
+        """advanced available based best better capability complete comprehensive effective
+        enable enables ensure essential expert general good great guidance guide guides help
+        helpful helps include includes including perform powerful practical professional
+        provide provided provides providing quick robust several skill skills specific support
+        supports task tasks useful well""",
     )
 )
 # Words of every trade: a phrase made of these stands for no skill.
 _COMMON = frozenset(
     re.findall(
         r"\w+",
-        """agent agents allow allows ask become cover covers covering create creates creating example
-        examples file files full generate get give given gives handle handles implement make makes
-        making manage need needed needs new project projects process processes request requests
-        section sections see set step steps system thing things tool tools triggers type way work
-        workflow working works write""",
+        """agent agents allow allows ask become cover covers covering create creates creating
+        example examples file files full generate get give given gives handle handles
+        implement make makes making manage need needed needs new project projects process
+        processes request requests section sections see set step steps system thing things
+        tool tools triggers type way work workflow working works write""",
     )
 )
 
