@@ -14,7 +14,6 @@ from eval.agents.store import ResultStore
 from eval.bench import Answer
 from eval.data import LabelledTurn
 from roster import Roster
-from roster.text import encodable
 from router.block import suggestion_block
 
 BASELINE, SUGGESTED, ORACLE = "baseline", "suggested", "oracle"
@@ -167,7 +166,7 @@ def run_agent_bench(
             if kept is not None:
                 replies[request.digest] = kept
                 continue
-            old = store.recorded(agent.model, arm, encodable(turns[index].text))
+            old = store.recorded(agent.model, arm, turns[index].text)
             if old is not None and old.block == arms[arm][index].block:
                 published[arm, index] = old.reply
             else:
@@ -240,7 +239,7 @@ def _published(
         raise AgentError(f"there is no arm {arm!r}: the arms are {', '.join(ARMS)}{of_store}")
     told = []
     for turn in turns:
-        row = store.recorded(model, arm, encodable(turn.text))
+        row = store.recorded(model, arm, turn.text)
         if row is None:
             raise AgentError(
                 f"the imported arm {arm!r} has no answer to {turn.text[:60]!r}; give the requests "

@@ -47,7 +47,7 @@ class ArmScore(BaseModel):
         unknown_name: Picks of a name the roster does not have.
         unanswered: Turns without an answer; no rate counts them.
         told: What the arm told, against the labels: right, wrong, silent, needless, quiet.
-        followed: What the agent did after each of these.
+        followed: What the agent did after each of these, on turns where it was told anything.
         by_kind: Verdicts of each kind of turn.
         usage: Tokens.
         cost_usd: Price of the arm's answers; None when no price is known.
@@ -165,7 +165,8 @@ def _arm(outcomes: Sequence[Outcome], roster: Roster, price: Price | None) -> Ar
     by_told: dict[str, list[Outcome]] = {}
     for o in answered:
         by_kind.setdefault(o.turn.group, Counter())[o.verdict] += 1
-        by_told.setdefault(suggestion_verdict(o), []).append(o)
+        if o.told.block:
+            by_told.setdefault(suggestion_verdict(o), []).append(o)
     return ArmScore(
         wrong_load=rate(count["wrong"] + count["none"], covered),
         needless_load=rate(count["needless"], count["needless"] + count["quiet"]),

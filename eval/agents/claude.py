@@ -173,13 +173,17 @@ class ClaudeAgent:
         except (anthropic.APIError, MalformedReplyError) as error:
             why = _reason(error)
             status = error.status_code if isinstance(error, anthropic.APIStatusError) else None
-            refused = not _worth_another(error)
-            if status in _SETUP or (first and refused):
-                raise AgentError(f"the server refuses requests for {self._model!r}: {why}") from (
-                    error
-                )
+            passing = _worth_another(error)
+            if status in _SETUP or (first and not passing):
+                raise AgentError(
+                    f"the server refuses requests for {self._model!r}: {why}"
+                ) from error
+            if first:
+                raise AgentError(
+                    f"the server does not answer, after {self._attempts} attempts: {why}"
+                ) from error
             journal.fail(request, why)
-            self._note_dead(why, dead=not refused)
+            self._note_dead(why, dead=passing)
         else:
             self._note_dead("", dead=False)
             journal.record(request, reply)

@@ -8,10 +8,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+from eval.agents.prompt import SKILL_VIEW
 from eval.agents.protocol import AgentError, Reply, Usage
 from eval.agents.store import Recorded
 from eval.data import LabelledTurn
 from roster import Roster
+from roster.text import encodable
 from router.block import suggestion_block
 
 FUNCTION = "run_turn"
@@ -55,7 +57,7 @@ def read_json_cache(
                 if key is not None:
                     found.append(
                         Recorded(
-                            model=model, arm=arm, request=turn.text, block=block,
+                            model=model, arm=arm, request=encodable(turn.text), block=block,
                             suggested=suggested, reply=_reply(path, key, entries[key]),
                         )
                     )  # fmt: skip
@@ -106,4 +108,5 @@ def _reply(path: Path, key: str, entry: Any) -> Reply:
             f"{path}: {key[:80]}: is not a result ({error}); it needs loaded, a list of names, and "
             "may have input_tokens and output_tokens"
         ) from error
-    return Reply(loaded=tuple(loaded), calls=("skill_view",) * len(loaded), usage=usage)
+    names = tuple(encodable(name) for name in loaded)
+    return Reply(loaded=names, calls=(SKILL_VIEW,) * len(names), usage=usage)

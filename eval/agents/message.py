@@ -8,6 +8,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from eval.agents.prompt import SKILL_VIEW
 from eval.agents.protocol import Reply, Usage
+from roster.text import encodable
 
 # Servers write null for a count they do not have.
 _Tokens = Annotated[int, BeforeValidator(lambda value: 0 if value is None else value), Field(ge=0)]
@@ -77,4 +78,4 @@ def _skill_name(use: dict[str, Any]) -> str:
 
 def _text(value: object) -> str:
     """A name as the model wrote it, of bounded length; "" for anything that is not a text."""
-    return value[:200] if isinstance(value, str) else ""
+    return encodable(value[:200]) if isinstance(value, str) else ""

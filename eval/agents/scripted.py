@@ -28,7 +28,7 @@ class ScriptedAgent:
         least: Evidence, in nats of word rarity, that it needs to load a skill unasked.
     """
 
-    def __init__(self, least: float = 4.0) -> None:
+    def __init__(self, least: float = 6.0) -> None:
         self._least = least
         self._indexes: dict[str, tuple[list[tuple[str, set[str]]], Counter[str]]] = {}
 
@@ -56,7 +56,7 @@ class ScriptedAgent:
         if named:
             follows = int(hashlib.sha256(text.encode("utf-8", "replace")).hexdigest(), 16) % 50
             return named["name"] if follows else own
-        least = 3.0 * self._least if block else self._least
+        least = 2.0 * self._least if block else self._least
         return own if evidence >= least else None
 
     def _own_pick(self, prompt: str, text: str) -> tuple[str | None, float]:

@@ -15,6 +15,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eval.agents.protocol import Reply
+from roster.text import encodable
 
 _VERSION = 1
 _APPLICATION = 0x534B5252  # "SKRR": tells this kind of file from any other SQLite database
@@ -128,7 +129,7 @@ class ResultStore:
         with self._write() as db:
             db.execute(
                 "INSERT OR IGNORE INTO answers VALUES (?, ?, ?, ?)",
-                (digest, model, reply.model_dump_json(), _now()),
+                (digest, encodable(model), reply.model_dump_json(), _now()),
             )
             db.execute("DELETE FROM in_flight WHERE digest = ?", (digest,))
 
@@ -181,7 +182,8 @@ class ResultStore:
         """Arms of the published runs of a model."""
         with self._errors(), self._lock:
             rows = self._db.execute(
-                "SELECT DISTINCT arm FROM recorded WHERE model = ? ORDER BY arm", (model,)
+                "SELECT DISTINCT arm FROM recorded WHERE model = ? ORDER BY arm",
+                (encodable(model),),
             ).fetchall()
         return [str(row[0]) for row in rows]
 
@@ -209,7 +211,9 @@ class ResultStore:
 
     def _one(self, sql: str, values: tuple[str, ...]) -> tuple[str, ...] | None:
         with self._errors(), self._lock:
-            row: tuple[str, ...] | None = self._db.execute(sql, values).fetchone()
+            row: tuple[str, ...] | None = self._db.execute(
+                sql, [encodable(v) for v in values]
+            ).fetchone()
         return row
 
     @contextmanager

@@ -16,6 +16,7 @@ from eval.metrics import Rate
 from eval.report import figures
 from eval.report.curves import curves
 from eval.tune.stages import StageOutputs
+from roster.text import encodable
 from router.thresholds import Thresholds
 
 _ROUTER = "router"
@@ -67,7 +68,7 @@ def render_page(report: Report) -> str:
     arms = list(report.run.arms) if report.run else []
     mistakes = _mistakes(report, arms)
     verdicts = sorted({key.split(":")[1] for m in mistakes for key in m["made"].split()})
-    return environment.get_template("page.html").render(
+    page = environment.get_template("page.html").render(
         title=report.title,
         skills=report.skills,
         summary=summary,
@@ -92,6 +93,7 @@ def render_page(report: Report) -> str:
         script=Markup(script),
         script_hash=base64.b64encode(hashlib.sha256(script.encode("utf-8")).digest()).decode(),
     )  # fmt: skip
+    return encodable(page)
 
 
 def _bars(agent: AgentSummary) -> str:

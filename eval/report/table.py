@@ -12,6 +12,7 @@ from rich.text import Text
 
 from eval.agent_summary import AgentSummary
 from eval.metrics import Rate
+from router.turn import readable
 
 
 def print_router(summary: dict[str, Any], skills: int) -> None:
@@ -64,7 +65,7 @@ def print_agent(summary: AgentSummary) -> None:
     """Print the numbers of an agent run."""
     console = _console()
     console.print(
-        Text(f"agent {summary.model}: {summary.live} live requests; ")
+        Text(f"agent {readable(summary.model)}: {summary.live} live requests; ")
         + Text(f"{summary.covered} covered and {summary.uncovered} uncovered turns an arm")
     )
     arms = summary.arms.items()
@@ -166,8 +167,9 @@ def _table(console: Console, columns: Sequence[str], rows: Iterable[Sequence[obj
     """Names of arms, kinds and models are printed as they are, never as markup."""
     table = Table(box=SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
     for at, column in enumerate(columns):
-        table.add_column(Text(column), justify="right" if at else "left", overflow="fold")
+        table.add_column(Text(readable(column)), justify="right" if at else "left", overflow="fold")
     for row in rows:
-        table.add_row(*(Text(str(cell)) for cell in row))
+        table.add_row(*(Text(readable(str(cell))) for cell in row))
     if table.row_count:
-        console.print(table, end="\n\n")
+        console.print(table)
+        console.print()

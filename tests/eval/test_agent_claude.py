@@ -184,12 +184,28 @@ def test_a_wrong_setup_is_refused_at_the_first_call(status: int) -> None:
     assert KEY not in str(caught.value)
 
 
+def test_an_unreachable_server_is_said_at_the_first_call(tmp_path: Path) -> None:
+    with MessagesServer() as server:
+        url = server.url
+    agent = ClaudeAgent(MODEL, make_client(url, KEY), url, attempts=2, backoff=0.01)
+    with (
+        ResultStore(tmp_path / "s.sqlite") as store,
+        pytest.raises(AgentError, match="does not answer, after 2 attempts: Connection error"),
+    ):
+        told = arms_told(("baseline",), shop_turns(), None, store, MODEL)
+        run_agent_bench(agent, shop(), shop_turns(), told, store)
+
+
 @pytest.mark.parametrize(
     ("content", "loaded"),
     [
         ([{"type": "tool_use", "id": "t", "name": "skill_view", "input": {}}], ("",)),
         ([{"type": "tool_use", "id": "t", "name": "skill_view", "input": None}], ("",)),
         ([{"type": "tool_use", "id": "t", "name": "skill_view", "input": {"name": 3}}], ("",)),
+        (
+            [{"type": "tool_use", "id": "t", "name": "skill_view", "input": {"name": "x" * 999}}],
+            ("x" * 200,),
+        ),
         ([{"type": "tool_use", "id": "t", "input": {"name": "jam-cook"}}], ()),
         ([{"type": "tool_use", "id": "t", "name": None, "input": {}}], ()),
         ([{"type": "text", "text": "skill_view"}, {"type": "new_kind"}], ()),

@@ -216,6 +216,17 @@ def test_a_file_that_holds_no_such_run_is_refused(tmp_path: Path, text: str, say
     assert str(path) in str(caught.value)
 
 
+def test_text_that_no_file_can_hold_is_replaced(tmp_path: Path) -> None:
+    path, turn = tmp_path / "json_cache.json", LabelledTurn(text="a\ud800", gold=None)
+    path.write_text(json.dumps({f"run_turn|{MODEL}|baseline|a\ud800|": {"loaded": ["\udfff"]}}))
+    rows = read_json_cache(path, MODEL, ("baseline",), [turn], shop())
+    with ResultStore(tmp_path / "s.sqlite") as store:
+        store.add_recorded(rows)
+        told = arms_told(("baseline",), [turn], None, store, MODEL)
+        run = run_agent_bench(ReplayAgent(MODEL), shop(), [turn], told, store)
+    assert run.arms["baseline"][0].loaded == "\ufffd"
+
+
 def test_an_arm_nobody_ran_is_refused() -> None:
     with ResultStore(":memory:") as store:
         with pytest.raises(AgentError, match="there is no arm 'Hosted': the arms are baseline"):

@@ -30,7 +30,7 @@ from tests.eval.fakes import WordJudge, shop, shop_turns
 
 HOSTILE = (
     "</script><script>document.title='owned'</script><img src=x onerror=\"document.title='owned'\">"
-    " $\\frac{1}{2}$ [bold]{{ 7*7 }} \x00\u202e"
+    " $\\frac{1}{2}$ [bold]{{ 7*7 }} \x00\u202e\ud800"
 )
 
 
@@ -105,6 +105,7 @@ class Outline(HTMLParser):
 
 def test_the_page_stands_alone_and_escapes_everything() -> None:
     page = render_page(report(hostile=True))
+    page.encode("utf-8")
     outline = Outline()
     outline.feed(page)
     assert outline.tags.count("script") == 1 and "img" not in outline.tags
