@@ -123,6 +123,27 @@ def test_a_published_run_replays_from_the_command(bench: Any, tmp_path: Path) ->
     assert agent["live"] == 0 and agent["arms"]["Hosted"]["told"]["right"] == 1
 
 
+def test_batch_from_the_command(bench: Any, server: MessagesServer, tmp_path: Path) -> None:
+    server.polls_until_ended = 0
+    result = bench(
+        "--agent", f"claude:{MODEL}", "--batch", "--arms", "oracle", "--json",
+        "--store", str(tmp_path / "s.sqlite"), "--agent-base-url", server.url,
+    )  # fmt: skip
+    assert result.exit_code == 1 and "its batch entry is expired" in result.stderr
+    oracle = json.loads(result.stdout)["agent"]["arms"]["oracle"]
+    assert oracle["wrong_load"]["count"] == 0 and oracle["unanswered"] == 1
+    assert not server.seen and server.batch_creations == 1
+
+
+def test_the_router_alone_has_a_page(bench: Any, tmp_path: Path) -> None:
+    page = tmp_path / "page.html"
+    result = bench("--html", str(page), "--json")
+    assert result.exit_code == 0, result.output
+    assert "agent" not in json.loads(result.stdout)
+    text = page.read_text()
+    assert "Router benchmark" in text and "ECE" in text and "<article" in text
+
+
 def test_a_wrong_key_is_one_line(bench: Any, tmp_path: Path) -> None:
     with MessagesServer(lambda n, b: error(401, "authentication_error")) as server:
         result = bench(
