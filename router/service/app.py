@@ -22,6 +22,7 @@ from router.service.batcher import Batcher
 from router.service.config import ServiceConfig
 from router.service.decisions import DecisionLog
 from router.service.guard import Activity, Guard, on_socket, read_body
+from router.service.hook_route import hook_route
 from router.service.metrics import Metrics
 from router.service.openapi import openapi_document
 from router.service.problems import Refusal
@@ -70,6 +71,7 @@ class Service:
         self._started = time.time()
         routes = [
             Route("/v1/suggest", self._suggest, methods=["POST"]),
+            hook_route(self.decide, config),
             Route("/healthz", self._health, methods=["GET"]),
             Route("/metrics", self._metrics, methods=["GET"]),
             Route("/openapi.json", self._openapi, methods=["GET"]),

@@ -8,8 +8,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from roster import Problem, Roster, RosterNotFoundError, Skill
+from roster import Roster, RosterNotFoundError
 from roster.discover import discover
+from roster.layers import layered
 from router.service.problems import Refusal
 
 # What an edit does to a skill when it goes wrong: these are read as well as can be on a first
@@ -46,16 +47,7 @@ class Source:
         Raises:
             RosterError: If a path is not there, or a file is no roster.
         """
-        if len(self.paths) == 1 and not Path(self.paths[0]).is_dir():
-            return Roster.from_path(self.paths[0], duplicates="first")
-        skills: dict[str, Skill] = {}
-        problems: list[Problem] = []
-        for path in self.paths:
-            part = Roster.from_directory(path, duplicates="first")
-            problems.extend(part.problems)
-            for skill in part:
-                skills.setdefault(skill.name, skill)
-        return Roster(skills.values(), problems)
+        return layered(self.paths)
 
     def fingerprint(self) -> str:
         """A digest of names, sizes and times of all skill files; changes whenever one is edited."""
@@ -131,7 +123,7 @@ def checked_source(folders: Sequence[str], roots: Iterable[Path] | None) -> Sour
         except (OSError, ValueError):
             is_folder = False
         # The same answer whether it is there or not: outside, nobody learns what exists.
-        if allowed is not None and not any(_below(real, root) for root in allowed):
+        if allowed is not None and not any(is_below(real, root) for root in allowed):
             raise Refusal(
                 403,
                 f"roster: {shown} lies outside the folders this service may read; start it with "
@@ -143,7 +135,8 @@ def checked_source(folders: Sequence[str], roots: Iterable[Path] | None) -> Sour
     return Source(tuple(paths))
 
 
-def _below(path: str, root: str) -> bool:
+def is_below(path: str, root: str) -> bool:
+    """Whether a real path is a real folder, or lies in it."""
     return path == root or path.startswith(root.rstrip("/") + "/")
 
 
