@@ -44,7 +44,9 @@ def kept(store: Path) -> int:
         db.close()
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT])
+@pytest.mark.parametrize(
+    "sent", [signal.SIGKILL, pytest.param(signal.SIGINT, marks=pytest.mark.slow)]
+)
 def test_kill_and_resume(tmp_path: Path, sent: signal.Signals) -> None:
     store, go_on = tmp_path / "s.sqlite", threading.Event()
 

@@ -101,6 +101,7 @@ def test_the_scripted_agent_reads_the_block_and_nothing_of_the_label() -> None:
     assert [o.loaded for o in run.arms["oracle"]] != [o.loaded for o in run.arms["baseline"]]
 
 
+@pytest.mark.slow
 def test_the_scripted_agent_answers_alike_in_every_process() -> None:
     code = (
         "from tests.eval.test_agent_summary import run_scripted; "
