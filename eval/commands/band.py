@@ -18,6 +18,11 @@ from router.commands.options import load_router
 )
 @click.option("--bundled/--no-bundled", default=True, show_default=True, help="The bundled roster.")
 @click.option(
+    "--out-of-fold",
+    metavar="FILE",
+    help="JSON: group to folder of an encoder that was trained without that group.",
+)
+@click.option(
     "--most-escalated",
     type=click.FloatRange(0.0, 1.0),
     default=0.18,
@@ -33,6 +38,7 @@ from router.commands.options import load_router
 def tune_band(
     folders: tuple[str, ...],
     bundled: bool,
+    out_of_fold: str | None,
     most_escalated: float,
     thresholds: str | None,
     encoder: str | None,
@@ -42,11 +48,12 @@ def tune_band(
 ) -> None:
     """Choose the two thresholds between which a cascade asks its second judge.
 
-    Use rosters that the local judge was not trained on: on its own training turns it makes fewer
-    mistakes, and is surer, than it will be in use.
+    Use rosters that the local judge was not trained on, or --out-of-fold encoders: on its own
+    training turns it makes fewer mistakes, and is surer, than it will be in use.
     """
     from eval.bench import run_bench
     from eval.cascade.choose import choose_band, scored
+    from eval.cascade.unseen import read_out_of_fold, with_encoder
     from eval.data import requests_digest
     from eval.files import write_whole
     from eval.train.sources import find_sources
@@ -54,8 +61,11 @@ def tune_band(
 
     answers, learned_on = {}, []
     weights = ""
+    folder_of = {} if out_of_fold is None else read_out_of_fold(out_of_fold)
     for source in find_sources(folders, bundled=bundled):
         router = load_router(source.roster, thresholds, encoder, heads, cache)
+        if source.group in folder_of:
+            router = with_encoder(router, folder_of[source.group])
         weights = router.weights_digest
         answers[source.group] = run_bench(router, source.turns)
         learned_on.append(

@@ -61,12 +61,14 @@ class Band(BaseModel):
 def local_score(suggestion: Suggestion) -> float:
     """How sure the local judge was that its best candidate is the right skill, 0..1.
 
-    The fit of the best candidate times its share of the choice: low when nothing fits and when
-    two candidates fit alike. 0 when the shortlist was not read.
+    Fits are independent probabilities, so it is that of "this one fits and the next best does
+    not": low when nothing fits and when two candidates fit alike. 0 when the shortlist was not
+    read.
     """
     reread = suggestion.reread
     if reread is None or not reread.fits:
         return 0.0
     choice = reread.choice or reread.fits
     best = max(choice, key=lambda name: choice[name])
-    return min(1.0, reread.fits.get(best, 0.0) * choice[best] / max(sum(choice.values()), 1e-9))
+    others = (fit for name, fit in reread.fits.items() if name != best)
+    return reread.fits.get(best, 0.0) * (1.0 - max(others, default=0.0))

@@ -120,7 +120,8 @@ def _run(options: dict[str, Any]) -> None:
     tracing = Tracing() if options["spans"] else None
     metrics = Metrics()
     log = DecisionLog(log_config, metrics.unlogged) if log_config else None
-    server = ServiceServer(Service(config, maker, source, log, tracing, metrics))
+    service = Service(config, maker, source, log, tracing, metrics, maker.system_one())
+    server = ServiceServer(service)
     # Each routing thread does its own matrix products: pools of helpers would fight over the cores.
     with threadpool_limits(limits=1):
         server.run(lambda: click.echo(f"listening on {', '.join(server.addresses)}"))

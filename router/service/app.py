@@ -29,8 +29,10 @@ from router.service.problems import Refusal
 from router.service.shelf import Shelf
 from router.service.source import Source, checked_source
 from router.service.strict_json import parse_object
+from router.service.system_one import system_one_routes
 from router.service.tracing import Tracing
 from router.service.wire import SuggestRequest, answer_record, parse_request
+from router.systemone.serving import SystemOneServer
 
 _CHECKED_S = 2.0
 _CHECKED_MOST = 256
@@ -46,6 +48,7 @@ class Service:
         log: Notes every decision; None notes nothing.
         tracing: Reports every decision as a span; None reports nothing.
         metrics: Counts.
+        system_one: Answers System One requests; None leaves those paths out.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class Service:
         log: DecisionLog | None = None,
         tracing: Tracing | None = None,
         metrics: Metrics | None = None,
+        system_one: SystemOneServer | None = None,
     ) -> None:
         self.config = config
         self.metrics = metrics or Metrics()
@@ -76,6 +80,8 @@ class Service:
             Route("/metrics", self._metrics, methods=["GET"]),
             Route("/openapi.json", self._openapi, methods=["GET"]),
         ]
+        if system_one is not None:
+            routes += system_one_routes(system_one, config)
         app = Starlette(
             routes=routes,
             exception_handlers={404: _unknown_path, 405: _wrong_method, Refusal: _refused},

@@ -17,10 +17,18 @@ from router.service.problems import Refusal
 
 _log = logging.getLogger(__name__)
 
-PATHS = ("/v1/suggest", "/v1/hook", "/healthz", "/metrics", "/openapi.json")
+PATHS = (
+    "/v1/suggest",
+    "/v1/hook",
+    "/v1/systemone",
+    "/v1/models",
+    "/healthz",
+    "/metrics",
+    "/openapi.json",
+)
 """All paths; others are counted together, so that a scan cannot grow the metrics."""
 
-_WORK = ("/v1/suggest", "/v1/hook")
+_WORK = ("/v1/suggest", "/v1/hook", "/v1/systemone")
 
 
 class Activity:

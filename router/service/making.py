@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from roster import Roster
 from router.local.encoder import Encoder, load_encoder
 from router.local.heads import heads_for
 from router.pipeline import Router
 from router.thresholds import Thresholds
+
+if TYPE_CHECKING:
+    from router.systemone.serving import SystemOneServer
 
 
 class RouterMaker:
@@ -46,6 +50,14 @@ class RouterMaker:
             heads=self._heads,
             cache=self._cache,
         )
+
+    def system_one(self) -> SystemOneServer:
+        """A System One server with the same encoder and weights."""
+        from router.systemone.rosters import RosterJudges
+        from router.systemone.serving import SystemOneServer
+
+        learned = heads_for(self._encoder.name, self._encoder.digest, self._heads)
+        return SystemOneServer(RosterJudges(self._encoder, learned))
 
 
 def _one_thread_encoder() -> Encoder:

@@ -84,6 +84,25 @@ def openapi_document() -> dict[str, Any]:
                     },
                 }
             },
+            "/v1/systemone": {
+                "post": {
+                    "operationId": "systemOne",
+                    "summary": "Answer the questions of skill routing as a System One server.",
+                    "requestBody": _json_body(_SYSTEM_ONE_INPUT),
+                    "responses": {
+                        "200": _json_answer("The answers.", _SYSTEM_ONE_OUTPUT),
+                        **{code: answer for code, answer in refused.items() if code != "422"},
+                        "422": _json_answer("What is wrong, by field.", _FIELD_ERRORS),
+                    },
+                }
+            },
+            "/v1/models": {
+                "get": {
+                    "operationId": "models",
+                    "summary": "The one model that answers System One requests.",
+                    "responses": {"200": _json_answer("The models.", {"type": "object"})},
+                }
+            },
             "/healthz": {
                 "get": {
                     "operationId": "health",
@@ -112,6 +131,50 @@ def openapi_document() -> dict[str, Any]:
     }
 
 
+_SYSTEM_ONE_INPUT = {
+    "type": "object",
+    "required": ["model", "state", "questions"],
+    "properties": {
+        "model": {"type": "string"},
+        "state": {
+            "description": "The request as a text, or an object with it and what went before.",
+            "anyOf": [
+                {"type": "string"},
+                {
+                    "type": "object",
+                    "required": ["request"],
+                    "properties": {"request": {"type": "string"}, "recent_context": {}},
+                },
+            ],
+        },
+        "questions": {"type": "object", "additionalProperties": {"type": "object"}},
+    },
+}
+_SYSTEM_ONE_OUTPUT = {
+    "type": "object",
+    "required": ["model", "answers", "usage"],
+    "properties": {
+        "model": {"type": "string"},
+        "answers": {"type": "object", "additionalProperties": {"type": "object"}},
+        "usage": {"type": "object"},
+    },
+}
+_FIELD_ERRORS = {
+    "type": "object",
+    "properties": {
+        "detail": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "properties": {
+                    "loc": {"type": "array"},
+                    "msg": {"type": "string"},
+                    "type": {"type": "string"},
+                },
+            },
+        }
+    },
+}
 _HOOK_INPUT = {
     "type": "object",
     "required": ["prompt"],
