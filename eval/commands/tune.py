@@ -192,6 +192,8 @@ def _check_outputs(out: str, plot: str | None, stages: str | None) -> None:
         folder = Path(path).expanduser().parent
         if not folder.is_dir():
             raise click.UsageError(f"{path}: there is no folder {folder}; make it first")
+        if Path(path).expanduser().is_dir():
+            raise click.UsageError(f"{path}: is a folder; give a file")
     if plot is not None and Path(plot).suffix.lower() not in FORMATS:
         raise click.UsageError(f"--plot {plot}: end the name in {', '.join(FORMATS)}")
     if plot is not None and importlib.util.find_spec("matplotlib") is None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from roster import Roster, RosterError, Skill
 from router.block import BlockTemplate
@@ -38,6 +38,13 @@ class Variant(BaseModel):
     descriptions: dict[str, str] = {}
     block: BlockTemplate | None = None
     shuffle: int | None = None
+
+    @field_validator("name")
+    @classmethod
+    def _name_prints(cls, name: str) -> str:
+        if not name.isprintable():
+            raise ValueError("holds a control or hidden character; use plain text")
+        return name
 
     @property
     def kind(self) -> str:

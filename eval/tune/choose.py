@@ -54,10 +54,12 @@ def grouped_folds(turns: Sequence[LabelledTurn], count: int, seed: int) -> list[
     covered = np.array([turn.covered for turn in turns])
     groups = skill_groups(turns)
     skills = len({turn.gold for turn in turns if turn.covered})
-    if skills < count or (~covered).sum() < count:
+    most = min(skills, int((~covered).sum()))
+    if most < count:
+        fewer = f", or give --folds {most}" if most >= 2 else ""
         raise TuneError(
             f"{skills} skills with requests and {int((~covered).sum())} uncovered requests cannot "
-            f"fill {count} folds; label more requests or give --folds {max(2, count - 1)}"
+            f"fill {count} folds; label more requests{fewer}"
         )
     splitter = StratifiedGroupKFold(n_splits=count, shuffle=True, random_state=seed)
     parts = splitter.split(np.zeros(len(turns)), covered, groups)

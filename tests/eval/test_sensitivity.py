@@ -283,6 +283,7 @@ def test_a_whole_roster_of_descriptions_is_a_variant(tmp_path: Path) -> None:
         ("[[variant]]\nname = 'a'\n", "variant 1: changes nothing"),
         ("[[variant]]\nname = 'original'\nshuffle = 1\n", "is taken"),
         ("[[variant]]\nname = 'a'\nshufle = 1\n", "variant 1: shufle"),
+        ('[[variant]]\nname = "a\\u001b[31m"\nshuffle = 1\n', "control or hidden"),
         ("[[variant]]\nname = 'a'\nblock = {suggested = 'Load it.'}\n", "exactly once"),
         ("[[variant]]\nname = 'a'\ndescriptions = {cake = 'x'}\n", "no skill 'cake'"),
         ("[[variant]]\nname = 'a'\ndescriptions = {jam-cook = ' '}\n", "jam-cook: is blank"),

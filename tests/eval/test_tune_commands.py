@@ -143,6 +143,7 @@ def test_tune_names_the_line_of_bad_requests(
         ("--folds", "1"),
         ("--plot", "x.bmp"),
         ("--out", "/no/such/folder/t.toml"),
+        ("--out", "/"),
         ("--judge", "cascade"),
     ],
 )
