@@ -11,8 +11,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 MAX_BYTES = 1 << 20
 """Bytes read from the end of a transcript. A skill that was loaded further back than that has as a
@@ -39,8 +38,7 @@ _MACHINE = re.compile(
 )
 
 
-@dataclass(frozen=True)
-class Tail:
+class Tail(NamedTuple):
     """What the end of a transcript says.
 
     Attributes:

@@ -158,7 +158,7 @@ def test_the_way_through_the_service_imports_nothing_heavy(
         "import sys; from router.start import main; sys.argv = ['skill-router', 'hook']\n"
         "try: main()\n"
         "finally: print([m for m in ('click', 'pydantic', 'numpy', 'yaml', 'asyncio', 'subprocess',"
-        " 'roster', 'http') if m in sys.modules], file=sys.stderr)"
+        " 'dataclasses', 'roster', 'http') if m in sys.modules], file=sys.stderr)"
     )
     done = subprocess.run(
         [sys.executable, "-c", code],
