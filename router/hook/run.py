@@ -37,6 +37,8 @@ def main(arguments: Sequence[str]) -> int:
     try:
         end = monotonic() + _patience()
         options = _options(arguments)
+        if sys.stdin is None:  # closed by whoever started the hook
+            return 0
         payload = parse_payload(_read(sys.stdin.fileno()))
         request = payload and suggest_request(payload, options.agent, options.roster)
         if request:
