@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -123,7 +124,7 @@ def _run(options: dict[str, Any]) -> None:
     service = Service(config, maker, source, log, tracing, metrics, maker.system_one())
     server = ServiceServer(service)
     # Each routing thread does its own matrix products: pools of helpers would fight over the cores.
-    with threadpool_limits(limits=1):
+    with threadpool_limits(limits=1), closing(maker):
         server.run(lambda: click.echo(f"listening on {', '.join(server.addresses)}"))
 
 

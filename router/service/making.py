@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roster import Roster
+from router.errors import RouterError
 from router.local.encoder import Encoder, load_encoder
 from router.local.heads import heads_for
 from router.pipeline import Router
@@ -37,6 +39,7 @@ class RouterMaker:
     ) -> None:
         self._encoder = _one_thread_encoder() if encoder is None else load_encoder(encoder)
         self._thresholds = None if thresholds is None else Thresholds.from_toml(thresholds)
+        self._stopping = threading.Event()
         self._heads = heads
         self._cache = cache
         heads_for(self._encoder.name, self._encoder.digest, heads)
@@ -49,7 +52,16 @@ class RouterMaker:
             encoder=self._encoder,
             heads=self._heads,
             cache=self._cache,
+            progress=self._go_on,
         )
+
+    def close(self) -> None:
+        """Break off whatever is being indexed: the process wants to end."""
+        self._stopping.set()
+
+    def _go_on(self, done: int, total: int) -> None:
+        if self._stopping.is_set():
+            raise RouterError("the service is leaving")
 
     def system_one(self) -> SystemOneServer:
         """A System One server with the same encoder and weights."""
