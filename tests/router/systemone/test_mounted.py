@@ -24,7 +24,9 @@ BODY = {
 
 @pytest.fixture(scope="module")
 def client(router: Router) -> TestClient:
-    routes = system_one_routes(SystemOneServer.of_router(router), ServiceConfig(port=0, max_body=4096))
+    routes = system_one_routes(
+        SystemOneServer.of_router(router), ServiceConfig(port=0, max_body=4096)
+    )
 
     async def refused(request: object, error: Exception) -> object:
         assert isinstance(error, Refusal)
