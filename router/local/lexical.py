@@ -27,8 +27,11 @@ _CJK = re.compile("[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
 
 def words(text: str) -> list[str]:
     """The words of a text: lower case, accents folded, runs of Chinese or Japanese as bigrams."""
-    folded = unicodedata.normalize("NFKD", text.lower())
-    folded = "".join(c for c in folded if not unicodedata.combining(c)) if folded != text else text
+    folded = text.lower()
+    if not folded.isascii():  # ASCII has nothing to fold, and this runs on many texts a turn
+        folded = unicodedata.normalize("NFKD", folded)
+        if folded != text:
+            folded = "".join(c for c in folded if not unicodedata.combining(c))
     found: list[str] = []
     for word in _WORD.findall(folded):
         if len(word) > 2 and _CJK.match(word):
