@@ -24,8 +24,8 @@ from router.local.text import summary
 
 Progress = Callable[[int, int], None]
 
-_SUMMARY_TOKENS = 96
-_PHRASE_TOKENS = 48
+_SUMMARY_TOKENS = 80
+_PHRASE_TOKENS = 32
 _GROUP = 512
 
 

@@ -16,7 +16,7 @@ from eval.doctor.wording import content_words, listed, says_limit, says_when
 from roster import Skill
 from router.local.text import MAX_BODY, plain
 
-CONFUSABLE = 0.75
+CONFUSABLE = 0.65
 """Least cosine of two names and descriptions that are easily confused."""
 
 NEIGHBOURS = 8

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.doctor.records import RULES, Finding
-from eval.doctor.wording import listed, nameable, telling_words
+from eval.doctor.wording import content_words, listed, nameable, telling_words
 from roster import Roster, Skill
 from roster.prompt import index_description
 from router.local.text import spoken
@@ -88,7 +88,11 @@ def _finding(
     )
     # Words that no width of the neighbour's line shows, the rarest in the roster first.
     own = sorted(
-        nameable(w for w in line.shown if w not in theirs.shown and w not in theirs.name),
+        nameable(
+            word
+            for word in content_words(" ".join(line.shown))
+            if word not in theirs.shown and word not in theirs.name
+        ),
         key=lambda word: (spread[word], line.shown[word]),
     )
     by_name = sorted(line.name - theirs.name - theirs.at(width))

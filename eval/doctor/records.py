@@ -41,8 +41,8 @@ class Settings(BaseModel):
 
     width: int = Field(default=60, ge=4)
     body_tokens: int = Field(default=5_000, ge=1)
-    phrases: int = Field(default=6, ge=3, le=50)
-    more_phrases: int = Field(default=12, ge=0, le=200)
+    phrases: int = Field(default=5, ge=3, le=50)
+    more_phrases: int = Field(default=10, ge=0, le=200)
 
 
 class Finding(BaseModel):
