@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, ClassVar
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from roster import Roster
 from roster.store import ListedFile, Staging, Store, StoreError, Versioned, default_path
@@ -96,8 +96,12 @@ def make_profile(
             files=(ListedFile(path="heads.json", sha256=learned.digest, size=len(heads)),),
             **bound,
         )
-    except ValueError as error:
-        raise RouterError(f"the profile {name!r} {version!r} cannot be made: {error}") from error
+    except ValidationError as error:
+        first = error.errors(include_url=False, include_input=False)[0]
+        field = str(first["loc"][0])
+        raise RouterError(
+            f"the profile {name!r} {version!r} cannot be made: {field}: {first['msg']}"
+        ) from error
     return Staging(record=record, source_sha256=record.digest, data={learned.digest: heads})
 
 

@@ -108,7 +108,7 @@ def unreachable(
                 ),
                 remedy=(
                     f"write in the description what the body speaks of: {listed(lacking)}"
-                    if lacking
+                    if len(lacking) > 1
                     else f"say in the description what {skills[taker].name} does not do"
                 ),
                 path=skill.source,

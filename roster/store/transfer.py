@@ -57,6 +57,8 @@ def export_store(database: Database, path: Path) -> int:
     ]
     text = "\n".join(lines) + "\n"
     text += canonical_json({"end": sha256(text.encode("ascii"))}) + "\n"
+    if path.exists() and not path.is_file():
+        raise TransferError(f"{path}: is not a regular file; give the path of a file to write")
     try:
         with tempfile.NamedTemporaryFile(
             "w", encoding="ascii", dir=path.parent, prefix=f".{path.name}.", delete=False

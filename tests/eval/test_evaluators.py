@@ -135,11 +135,14 @@ def test_variants_say_the_same_in_another_order() -> None:
     assert description_variants(kite("x")) == [("a list", kite("- x"))]
 
 
+def _heads() -> bytes:
+    return shipped_heads(load_encoder().digest).read_bytes()
+
+
 def _profile(roster: Roster, version: str, **numbers: float) -> Staging:
-    heads = shipped_heads(load_encoder().digest).read_bytes()
     thresholds = Thresholds.model_validate(numbers) if numbers else None
     return make_profile("default", version, roster=roster, requests_digest=requests_digest(TURNS),
-                        heads=heads, thresholds=thresholds)  # fmt: skip
+                        heads=_heads(), thresholds=thresholds)  # fmt: skip
 
 
 def test_a_profile_is_activated_and_loaded(store: Store, pair: Roster, tmp_path: Path) -> None:
@@ -165,6 +168,8 @@ def test_a_profile_is_activated_and_loaded(store: Store, pair: Roster, tmp_path:
 
 
 def test_a_profile_that_is_worse_or_bound_elsewhere_is_refused(store: Store, pair: Roster) -> None:
+    with pytest.raises(RouterError, match="cannot be made: name: "):
+        make_profile("a b", "1", roster=pair, requests_digest="", heads=_heads())
     many = [
         turn.model_copy(update={"text": f"{turn.text} ({i})"}) for i in range(4) for turn in TURNS
     ]
@@ -181,7 +186,7 @@ def test_a_profile_that_is_worse_or_bound_elsewhere_is_refused(store: Store, pai
     with pytest.raises(ActivationRefusedError, match="bound to another roster or to other"):
         shelf.activate("default", "1", evaluate=judged, required=judged.required)
     bound = make_profile("default", "2", roster=pair, requests_digest=requests_digest(many),
-                         heads=shipped_heads(load_encoder().digest).read_bytes())  # fmt: skip
+                         heads=_heads())  # fmt: skip
     shelf.stage(bound)
     with pytest.raises(ActivationRefusedError, match="not passed: right"):
         shelf.activate("default", "2", evaluate=judged, required=judged.required)

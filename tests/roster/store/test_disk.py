@@ -225,6 +225,9 @@ def test_an_import_is_taken_whole_or_not_at_all(
     assert [row.version for row in store.skills.versions()] == ["2"]
     with pytest.raises(TransferError, match="cannot be written"):
         store.export(tmp_path / "gone" / "all.jsonl")
+    os.mkfifo(tmp_path / "pipe")
+    with pytest.raises(TransferError, match="not a regular file"):
+        store.export(tmp_path / "pipe")
     assert store.check() == []
 
 
