@@ -136,7 +136,8 @@ def print_evaluation(name: str, version: str, evaluation: Evaluation, as_json: b
         click.echo(
             f"right on its own requests: {wordings['as staged']:.3f}; over {len(wordings)} "
             f"wordings mean {spread['mean']:.3f}, range {spread['min']:.3f} to "
-            f"{spread['max']:.3f}, sd {spread['sd']:.3f} (drawing other requests: sd {spread['case_sampling_sd']:.3f})"
+            f"{spread['max']:.3f}, sd {spread['sd']:.3f} "
+            f"(drawing other requests: sd {spread['case_sampling_sd']:.3f})"
         )
 
 
