@@ -45,7 +45,7 @@ def main() -> int:
     """Measure, print one JSON object, and return 0 when every bar is met."""
     parser = argparse.ArgumentParser(prog="python -m eval.service_load", description=__doc__)
     parser.add_argument("--seconds", type=int, default=20, help="length of the speed run")
-    parser.add_argument("--connections", type=int, default=8, help="requests in flight")
+    parser.add_argument("--connections", type=int, default=4, help="requests in flight")
     parser.add_argument(
         "--requests", type=int, default=0, help="then watch memory over so many requests"
     )
