@@ -16,6 +16,9 @@ class OutputError(ValueError):
 def write_whole(path: str | Path, content: str | bytes) -> Path:
     """Write a file so that a reader sees the old content or the new one, never a part.
 
+    A device or pipe (``/dev/stdout``, ``/dev/null``) is written to as it is, and the target of a
+    link is replaced rather than the link.
+
     Args:
         path: The file; ``~`` is expanded. Its folder must exist.
         content: Text, written as UTF-8, or bytes.
@@ -28,6 +31,9 @@ def write_whole(path: str | Path, content: str | bytes) -> Path:
     """
     path = Path(path).expanduser()
     data = content.encode("utf-8") if isinstance(content, str) else content
+    if path.exists() and not path.is_file() and not path.is_dir():
+        return _written_through(path, data)
+    path = path.resolve() if path.is_symlink() else path
     temporary = path.with_name(f".{path.name[:60]}.{secrets.token_hex(6)}")
     try:
         if path.is_dir():
@@ -43,4 +49,13 @@ def write_whole(path: str | Path, content: str | bytes) -> Path:
         raise OutputError(
             f"{path}: cannot be written ({error.strerror}); give a file in a folder that exists"
         ) from error
+    return path
+
+
+def _written_through(path: Path, data: bytes) -> Path:
+    try:
+        with path.open("wb") as file:
+            file.write(data)
+    except OSError as error:
+        raise OutputError(f"{path}: cannot be written ({error.strerror})") from error
     return path

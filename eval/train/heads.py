@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from eval.data import LabelledTurn, load_turns, requests_digest
+from eval.files import write_whole
 from eval.metrics import expected_calibration_error
 from eval.paths import requests_folder
 from eval.train.crossval import HeldOut, Outcome, answers, cross_validate, outcome, stack
@@ -173,6 +174,4 @@ def write_heads(trained: Trained, path: Path) -> None:
     content = json.dumps(
         trained.heads.model_dump(exclude={"digest"}), separators=(",", ":"), sort_keys=True
     )
-    temporary = path.with_name(f".{path.name}.tmp")
-    temporary.write_text(content + "\n", encoding="utf-8")
-    temporary.replace(path)
+    write_whole(path, content + "\n")
