@@ -15,6 +15,29 @@ from router.local.text import passages, summary
 DEFAULT_EXCERPT = 700
 
 
+class Reader:
+    """Pieces and front words of the skills that were reread last: they do not change.
+
+    Args:
+        most: Most skills that are kept.
+    """
+
+    def __init__(self, most: int = 2_048) -> None:
+        self._most = most
+        self._known: dict[tuple[str, str], tuple[list[str], NDArray[np.uint32]]] = {}
+
+    def read(self, skill: Skill) -> tuple[list[str], NDArray[np.uint32]]:
+        """The body in pieces, and the words of name and description."""
+        key = (skill.name, skill.digest)
+        known = self._known.get(key)
+        if known is None:
+            known = passages(skill), word_terms(summary(skill))[0]
+            if len(self._known) >= self._most:
+                self._known.clear()
+            self._known[key] = known
+        return known
+
+
 def choose_excerpt(pieces: Sequence[str], nearness: NDArray[np.float32], limit: int) -> str:
     """The pieces nearest to the request, in the body's order, at most `limit` characters.
 
@@ -43,6 +66,7 @@ def excerpt_features(
     vector: NDArray[np.float32],
     index: SkillIndex,
     limit: int,
+    reader: Reader,
 ) -> NDArray[np.float32]:
     """What description and excerpt cover of the request.
 
@@ -53,6 +77,7 @@ def excerpt_features(
         vector: The request's vector, recent context mixed in.
         index: The roster's index.
         limit: Characters of each excerpt.
+        reader: Keeps what was read.
 
     Returns:
         Shape (c, 2): share of the request's idf mass in description and excerpt together, and in
@@ -65,8 +90,8 @@ def excerpt_features(
     for i, (skill, row) in enumerate(zip(skills, rows, strict=True)):
         first, last = index.passage_starts[row], index.passage_starts[row + 1]
         nearness = index.passages[first:last] @ vector
-        excerpt = word_terms(choose_excerpt(passages(skill), nearness, limit))[0]
-        front = word_terms(summary(skill))[0]
+        pieces, front = reader.read(skill)
+        excerpt = word_terms(choose_excerpt(pieces, nearness, limit))[0]
         inside = np.isin(terms, excerpt)
         found[i] = [
             weights[inside | np.isin(terms, front)].sum() / total,

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roster import Skill
-from router.local.excerpt import DEFAULT_EXCERPT, excerpt_features
+from router.local.excerpt import DEFAULT_EXCERPT, Reader, excerpt_features
 from router.local.index import SkillIndex
 from router.local.signals import NAMES, Signals
 
@@ -63,6 +63,7 @@ def fit_features(
     skills: Sequence[Skill],
     index: SkillIndex,
     excerpt: int = DEFAULT_EXCERPT,
+    reader: Reader | None = None,
 ) -> Matrix:
     """Features of the candidates for the fits.
 
@@ -74,6 +75,7 @@ def fit_features(
         skills: The candidates themselves, c <= p of them.
         index: The roster's index.
         excerpt: Characters of each body that are reread.
+        reader: Keeps what was read of the skills from one turn to the next.
 
     Returns:
         Shape (c, f), columns as in `FIT_NAMES`.
@@ -88,7 +90,7 @@ def fit_features(
     parts += [_twin(candidates, index)[:, None]]
     count = len(skills)
     reread = excerpt_features(
-        skills, candidates[:count], signals.words, signals.mixed, index, excerpt
+        skills, candidates[:count], signals.words, signals.mixed, index, excerpt, reader or Reader()
     )
     query = np.broadcast_to(gate, (count, len(gate)))
     return np.concatenate([*(part[:count] for part in parts), reread, query], axis=1).astype(

@@ -15,7 +15,7 @@ from roster import Roster, Skill
 from router.errors import RouterError
 from router.local.cache import IndexCache
 from router.local.encoder import Encoder, load_encoder
-from router.local.excerpt import DEFAULT_EXCERPT
+from router.local.excerpt import DEFAULT_EXCERPT, Reader
 from router.local.features import fit_features, softmax, wide_features
 from router.local.heads import Heads, heads_for
 from router.local.index import SkillIndex
@@ -57,6 +57,7 @@ class LocalJudge:
         self._rows = {name: row for row, name in enumerate(index.names)}
         self._recent: OrderedDict[Turn, tuple[Signals, NDArray[np.float32]]] = OrderedDict()
         self._lock = threading.Lock()
+        self._reader = Reader()
 
     @classmethod
     def load(
@@ -131,6 +132,7 @@ class LocalJudge:
             candidates,
             self._index,
             self.excerpt,
+            self._reader,
         )
         fit_logits = self.heads.fits.logits(features)
         names = [skill.name for skill in candidates]
