@@ -42,7 +42,8 @@ if TYPE_CHECKING:
 @click.option(
     "--encode-baseline",
     is_flag=True,
-    help="Also time one SentenceTransformer.encode of the same texts (needs the extra `train`).",
+    help="Also time the index, and one SentenceTransformer.encode of the same texts (needs the "
+    "extra `train`).",
 )
 @agent_options
 def bench(
@@ -84,8 +85,9 @@ def bench(
     summary = {**summarize(router, answers), **summarize_usage(answers)}
     summary.update(summarize_cascade(answers))
     if encode_baseline:
-        from eval.timing import encode_baseline_ms
+        from eval.timing import encode_baseline_ms, index_seconds
 
+        summary["index_s"] = index_seconds(roster, encoder)
         summary["encode_ms"] = encode_baseline_ms([turn.text for turn in turns])
         summary["latency_ratio"] = round(
             summary["latency_ms"]["p50"] / summary["encode_ms"]["p50"], 3

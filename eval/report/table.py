@@ -45,9 +45,11 @@ def print_router(summary: dict[str, Any], skills: int) -> None:
     latency = summary["latency_ms"]
     line = f"latency     p50 {latency['p50']:.1f} ms   p95 {latency['p95']:.1f} ms"
     if "encode_ms" in summary:
+        encode, index = summary["encode_ms"], summary["index_s"]
         line += (
-            f"   ({summary['latency_ratio']:.2f} of one SentenceTransformer.encode, p50 "
-            f"{summary['encode_ms']['p50']:.1f} ms)"
+            f"\nencode      p50 {encode['p50']:.1f} ms for one SentenceTransformer.encode of the "
+            f"same texts; ratio {summary['latency_ratio']:.2f}"
+            f"\nindex       {index['build']:.1f} s to build, {index['cache']:.3f} s from the cache"
         )
     console.print(line)
     columns = ("turns", "right", "wrong", "silent", "needless", "quiet")
