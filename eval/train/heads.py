@@ -26,6 +26,8 @@ from router.local.heads import Heads
 Report = Callable[[str], None]
 
 GATE_GROUP = "gate.jsonl"
+SMALL = (12, 35)
+"""Sizes of the small rosters that the fits are also learned on."""
 GRID_GATE = tuple(round(x, 2) for x in np.arange(0.2, 0.66, 0.05))
 GRID_FIT = tuple(round(x, 2) for x in np.arange(0.05, 0.96, 0.01))
 
@@ -82,6 +84,7 @@ def train_heads(
             thinned=thinned,
             seed=seed,
             gate_encoder=encoder,
+            small=SMALL,
         )
         report(f"signals {number}/{len(sources)}: {source.group}, {len(source.turns)} turns")
     gates = gate_examples(prepared)

@@ -78,6 +78,7 @@ def prepare(
     seed: int = 0,
     keep_share: float = 0.34,
     gate_encoder: Encoder | None = None,
+    small: Sequence[int] = (),
 ) -> list[Prepared]:
     """Compute the signals of labelled turns.
 
@@ -94,25 +95,40 @@ def prepare(
         gate_encoder: The encoder whose vectors the gate reads, when it is another one: the gate
             has a weight for every dimension, so it cannot be learned on one encoder's vectors and
             used on another's.
+        small: Sizes of small rosters; for each, the skills are divided into rosters of about that
+            size, so that fits keep their meaning for someone who has a dozen skills.
 
     Returns:
-        The full roster, then the thinned ones.
+        The full roster, then the thinned ones, then the small ones.
     """
     remembering = RememberingEncoder(encoder)
     gate = RememberingEncoder(gate_encoder) if gate_encoder else remembering
     vectors = encode_skills(encoder, list(roster))
     rng = np.random.default_rng([seed, *group.encode()])
     everything = np.arange(len(roster))
-    parts = [np.zeros(0, dtype=np.int64)]
+    kepts = [everything]
     if thinned > 1:
-        parts += np.array_split(rng.permutation(everything), thinned)
+        parts = np.array_split(rng.permutation(everything), thinned)
+        kepts += [np.setdiff1d(everything, part) for part in parts]
+    for size in small:
+        if size * 2 <= len(roster):
+            kepts += np.array_split(rng.permutation(everything), len(roster) // size)
     found = []
-    for number, part in enumerate(parts):
-        kept = np.setdiff1d(everything, part)
-        names = {roster[int(row)].name for row in part}
-        chosen = [
-            turn for turn in turns if number == 0 or turn.gold in names or rng.random() < keep_share
-        ]
+    for number, kept in enumerate(kepts):
+        here = {roster[int(row)].name for row in kept}
+        inside = [turn for turn in turns if turn.gold in here]
+        outside = [turn for turn in turns if turn.gold not in here]
+        if number == 0:
+            chosen = list(turns)
+        elif number <= thinned:
+            # Most skills are there: the turns whose skill is gone, and some of the others.
+            gone = [turn for turn in outside if turn.covered]
+            rest = [turn for turn in turns if not turn.covered or turn.gold in here]
+            chosen = gone + [turn for turn in rest if rng.random() < keep_share]
+        else:
+            count = min(len(outside), max(4, round(0.6 * len(inside))))
+            picked = rng.choice(len(outside), count, replace=False)
+            chosen = inside + [outside[int(i)] for i in picked]
         found.append(_signals(group, roster, kept, vectors, chosen, remembering, gate))
     return found
 
