@@ -11,7 +11,7 @@ from router.commands.options import load_router
 REQUESTS = (
     "Turn the outline in talk.md into a new slide deck with our template, one idea per slide.",
     "The checkout page got slow after Tuesday's release; put the previous version back in prod.",
-    "Post this announcement to my Mastodon account.",
+    "What is the difference between a merge and a rebase?",
 )
 
 
