@@ -155,7 +155,8 @@ def test_the_way_through_the_service_imports_nothing_heavy(
     write("home/.claude/skills", "pptx-author")
     service.answer = {"name": "pptx-author", "block": suggestion_block("pptx-author")}
     code = (
-        "import sys; from router.start import main; sys.argv = ['skill-router', 'hook']\n"
+        "import os, sys; from router.start import main; sys.argv = ['skill-router', 'hook']\n"
+        "os._exit = sys.exit\n"  # so that what follows still runs
         "try: main()\n"
         "finally: print([m for m in ('click', 'pydantic', 'numpy', 'yaml', 'asyncio', 'subprocess',"
         " 'dataclasses', 'roster', 'http') if m in sys.modules], file=sys.stderr)"

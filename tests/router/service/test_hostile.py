@@ -174,7 +174,9 @@ def test_a_slow_second_head_is_hung_up_on(shared: Running) -> None:
         slow.sendall(b"GET /heal")
         slow.settimeout(5)
         with contextlib.suppress(ConnectionResetError):
-            assert slow.recv(4096) == b""
+            # The rest of the first answer may come in a segment of its own.
+            while rest := slow.recv(4096):
+                assert not rest.startswith(b"HTTP/1.1")
 
 
 @pytest.mark.parametrize(
