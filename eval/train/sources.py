@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import numpy as np
@@ -33,7 +34,10 @@ class Source:
 
 
 def find_sources(
-    folders: Iterable[str | Path], archive: str | Path | None = None, bundled: bool = True
+    folders: Iterable[str | Path],
+    archive: str | Path | None = None,
+    bundled: bool = True,
+    small_talk: bool = True,
 ) -> list[Source]:
     """The bundled roster and every folder that holds `roster.jsonl` and `requests.jsonl`.
 
@@ -42,6 +46,7 @@ def find_sources(
         archive: A folder of skill folders; with it, the labelled turns under `requests/community`
             are used too, each with the skills its `.roster.txt` lists.
         bundled: Whether to include the bundled roster.
+        small_talk: Whether to add some small talk to each roster's turns.
 
     Raises:
         RequestsError: If a folder holds none, or its files are wrong.
@@ -65,8 +70,30 @@ def find_sources(
             found.append(Source(pair.name, roster, turns))
     if archive is not None:
         found += _community(Path(archive).expanduser())
+    if not small_talk:
+        return found
     talk = load_turns(requests_folder() / "smalltalk.jsonl")
     return [_with_small_talk(source, talk) for source in found]
+
+
+def pick_groups(sources: Sequence[Source], patterns: Iterable[str]) -> list[Source]:
+    """The sources whose group matches a pattern.
+
+    Args:
+        sources: The sources.
+        patterns: Names, or shell patterns such as ``0[0-7]``.
+
+    Raises:
+        RequestsError: If a pattern matches none.
+    """
+    chosen: set[str] = set()
+    for pattern in patterns:
+        matching = {s.group for s in sources if fnmatchcase(s.group, pattern)}
+        if not matching:
+            groups = ", ".join(source.group for source in sources)
+            raise RequestsError(f"groups: {pattern!r} matches none of {groups}")
+        chosen |= matching
+    return [source for source in sources if source.group in chosen]
 
 
 def _with_small_talk(source: Source, talk: Sequence[LabelledTurn]) -> Source:
