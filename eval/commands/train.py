@@ -7,10 +7,18 @@ from pathlib import Path
 
 import click
 
+from eval.commands.train_encoder import average, encoder, export, pairs
+
 
 @click.group()
 def train() -> None:
     """Train what the local judge has learned, one stage at a time."""
+
+
+train.add_command(pairs)
+train.add_command(encoder)
+train.add_command(average)
+train.add_command(export)
 
 
 @train.command("heads")
