@@ -108,9 +108,10 @@ def encoder(
 
     torch.set_num_threads(threads)
     sources = find_sources(folders, archive, small_talk=False)
-    chosen = [] if stage == "pairs" else [s for s in sources if s.group != BUNDLED]
-    if groups is not None:
-        chosen = pick_groups(sources, [name.strip() for name in groups.split(",")])
+    others = [source for source in sources if source.group != BUNDLED]
+    chosen = [] if stage == "pairs" else others
+    if groups is not None:  # never the bundled roster: every stage's scores are from it
+        chosen = pick_groups(others, [name.strip() for name in groups.split(",")])
     if stage == "labelled" and not chosen:
         raise click.UsageError("--stage labelled needs --data or --archive")
     usual = DEFAULTS[stage]
@@ -177,8 +178,8 @@ def _finish(folder: Path, what: str, made_of: dict[str, Any], scores: dict[str, 
 
     about = (
         "Turns requests and skills into vectors. No text of any skill or request is in the file.\n"
-        "Hits are of the encoder alone, on rosters it was not trained on: the bundled one, and\n"
-        "whichever others were held out."
+        "Hits are of the encoder alone, on rosters whose labelled turns it was not trained on:\n"
+        "the bundled one, and after `train encoder` up to five more that were held out."
     )
     write_stage_card(folder / CARD, what, about, made_of, scores)
     print_json(scores)

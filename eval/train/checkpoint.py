@@ -118,10 +118,19 @@ def load_checkpoint(path: str | Path) -> Checkpoint:
         ) from error
     if not isinstance(content, dict) or content.pop("format", None) != FORMAT:
         raise TrainError(f"{path}: is no checkpoint of skill-router train encoder or average")
-    try:
-        return Checkpoint(**content)
-    except TypeError as error:
-        raise TrainError(f"{path}: lacks a part ({error}); train it again") from error
+    kinds = {
+        "weights": dict,
+        "config": dict,
+        "tokenizer": str,
+        "token_dimension": int,
+        "made_of": dict,
+        "progress": dict,
+        "scores": dict,
+    }
+    wrong = [part for part, kind in kinds.items() if not isinstance(content.get(part), kind)]
+    if wrong or set(content) != set(kinds):
+        raise TrainError(f"{path}: lacks {', '.join(wrong) or 'a part'}; train it again")
+    return Checkpoint(**content)
 
 
 def load_start(name: str) -> TokenEncoder:

@@ -168,6 +168,7 @@ def _paired(where: str, line: str) -> PairedSkill:
     try:
         one = PairedSkill.model_validate(json.loads(line))
         Skill(name=one.name, description=one.description, body=one.body)
+        "".join(text for text, _ in one.requests).encode("utf-8")  # no lone surrogates
     except (ValidationError, ValueError, RecursionError) as error:
         reason = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
         raise TrainError(f"{where}: is no skill with requests ({reason}); mend the line") from error
