@@ -134,6 +134,8 @@ def _turn(where: str, record: Any, gold_required: bool) -> LabelledTurn:
 
 
 def _records(path: Path) -> Iterable[tuple[str, Any]]:
+    if path.exists() and not path.is_file():
+        raise RequestsError(f"{path}: is no regular file; give a JSON array or JSON Lines file")
     try:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
@@ -145,7 +147,7 @@ def _records(path: Path) -> Iterable[tuple[str, Any]]:
     if text.lstrip("\ufeff \r\n\t").startswith("["):
         try:
             array = json.loads(text.lstrip("\ufeff"))
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             line = getattr(error, "lineno", 1)
             raise RequestsError(f"{path}:{line}: is not JSON ({error})") from error
         return [(f"{path}: record {i}", record) for i, record in enumerate(array, start=1)]
@@ -155,6 +157,6 @@ def _records(path: Path) -> Iterable[tuple[str, Any]]:
             continue
         try:
             records.append((f"{path}:{number}", json.loads(line)))
-        except (json.JSONDecodeError, RecursionError) as error:
+        except (ValueError, RecursionError) as error:
             raise RequestsError(f"{path}:{number}: is not JSON ({error}); mend the line") from error
     return records

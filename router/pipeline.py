@@ -110,15 +110,19 @@ class Router:
             return cls._of_profile(
                 roster, profile, store, (judge, thresholds, heads), encoder, cache, progress
             )
-        if isinstance(thresholds, str | Path):
-            thresholds = Thresholds.from_toml(thresholds)
         if judge is not None and judge not in ("local", "cascade"):
+            if isinstance(thresholds, str | Path):
+                thresholds = Thresholds.from_toml(thresholds)
             from router.judges import make_judge
 
             made = make_judge(judge, roster, thresholds or Thresholds(), setup)
             digest = getattr(made, "digest", "")
             return cls(roster, made, thresholds, digest, deadline_s=deadline_s)
+        if isinstance(thresholds, str | Path):
+            Thresholds.from_toml(thresholds)  # a wrong file should not cost an index first
         local = LocalJudge.load(roster, encoder, heads, cache, progress)
+        if isinstance(thresholds, str | Path):
+            thresholds = Thresholds.from_toml(thresholds, local.heads.thresholds)
         if thresholds is None:
             thresholds = Thresholds.model_validate(
                 {**local.heads.thresholds, "weights_digest": local.digest}
@@ -360,9 +364,14 @@ def _as_turn(
     return Turn(
         request=request,
         recent_context=recent_context,  # type: ignore[arg-type]  # validated by the model
-        allowed_tools=None if allowed_tools is None else frozenset(allowed_tools),
-        loaded=frozenset(loaded),
+        allowed_tools=None if allowed_tools is None else _names(allowed_tools),
+        loaded=_names(loaded),
     )
+
+
+def _names(value: Iterable[str] | None) -> frozenset[str]:
+    """Names as a set; one name given bare is one name, not its letters."""
+    return frozenset([value] if isinstance(value, str) else value or ())
 
 
 def _warn_if_stale(thresholds: Thresholds, roster: Roster, weights_digest: str) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Self
 
@@ -43,16 +44,24 @@ class Thresholds(BaseModel):
         return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()
 
     @classmethod
-    def from_toml(cls, path: str | Path) -> Self:
-        """Read thresholds from a TOML file; keys that are left out keep their defaults.
+    def from_toml(cls, path: str | Path, defaults: Mapping[str, float] | None = None) -> Self:
+        """Read thresholds from a TOML file.
+
+        Args:
+            path: The file.
+            defaults: Values of keys that the file leaves out, by default the published ones.
 
         Raises:
             ThresholdsError: If the file cannot be read, is no TOML, has an unknown key or a value
                 out of range. The message names file, key and remedy.
         """
         path = Path(path).expanduser()
+        if path.exists() and not path.is_file():
+            raise ThresholdsError(f"{path}: is no regular file; give the path of a TOML file")
         try:
             data = tomllib.loads(path.read_text(encoding="utf-8"))
+        except RecursionError as error:
+            raise ThresholdsError(f"{path}: is nested too deep; write one key a line") from error
         except OSError as error:
             raise ThresholdsError(
                 f"{path}: cannot be read ({error.strerror}); give the path of a TOML file"
@@ -62,7 +71,7 @@ class Thresholds(BaseModel):
         except tomllib.TOMLDecodeError as error:
             raise ThresholdsError(f"{path}: is not TOML: {error}; mend that line") from error
         try:
-            return cls.model_validate(data)
+            return cls.model_validate({**(defaults or {}), **data})
         except ValidationError as error:
             first = error.errors()[0]
             key = ".".join(str(part) for part in first["loc"]) or "the file"

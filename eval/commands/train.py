@@ -62,7 +62,13 @@ def heads(
     others: dict[str, Encoder] = {}
     if out_of_fold is not None:
         loaded: dict[str, Encoder] = {}
-        for group, folder in json.loads(Path(out_of_fold).read_text(encoding="utf-8")).items():
+        try:
+            folders_of = dict(json.loads(Path(out_of_fold).read_text(encoding="utf-8")))
+        except (OSError, ValueError, TypeError) as error:
+            raise click.ClickException(
+                f"{out_of_fold}: cannot be read as a JSON object of group to folder ({error})"
+            ) from error
+        for group, folder in folders_of.items():
             loaded.setdefault(folder, load_encoder(folder))
             others[group] = loaded[folder]
     trained = train_heads(

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from eval.data import LabelledTurn, load_turns, requests_digest
+from eval.data import LabelledTurn, RequestsError, load_turns, requests_digest
 from eval.files import write_whole
 from eval.metrics import expected_calibration_error
 from eval.paths import requests_folder
@@ -73,6 +73,11 @@ def train_heads(
         The heads; the default thresholds are those with most right suggestions under the bound,
         on rosters that were held out.
     """
+    if len(sources) < 2:
+        raise RequestsError(
+            "heads are learned on some rosters and checked on others; give at least one more "
+            "roster with labelled turns by --data"
+        )
     prepared: list[Prepared] = []
     for number, source in enumerate(sources, start=1):
         chosen = (out_of_fold or {}).get(source.group, encoder)

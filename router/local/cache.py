@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import tempfile
-import zipfile
 from dataclasses import fields, replace
 from pathlib import Path
 
@@ -18,11 +17,11 @@ from numpy.typing import NDArray
 
 from roster import Roster
 from router.local.encoder import Encoder
-from router.local.index import SkillIndex, build_index
+from router.local.index import SkillIndex, build_index, text_digest
 from router.local.lexical import LexicalIndex
 from router.local.vectors import Progress, SkillVectors
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the meaning of a cached array changes: other formats are not read."""
 
 _KEPT = 16
@@ -59,7 +58,7 @@ class IndexCache:
         Every text that is indexed counts, not the roster's digest alone: a category can come from
         the folder, and a later version may read the same bytes better.
         """
-        texts = [[s.name, s.category, s.description, s.body, s.digest] for s in roster]
+        texts = [[skill.name, text_digest(skill)] for skill in roster]
         key = hashlib.sha256(json.dumps(texts).encode()).hexdigest()
         return self._folder / f"{key[:32]}.npz"
 
@@ -78,6 +77,8 @@ class IndexCache:
         path = self.path(roster)
         index = self._read(path, roster)
         if index is not None:
+            with contextlib.suppress(OSError):
+                os.utime(path)  # what is used is kept when old indexes are cleared away
             return index
         with self._lock():
             index = self._read(path, roster)  # another process may have built it meanwhile
@@ -99,6 +100,8 @@ class IndexCache:
 
     def _read(self, path: Path, roster: Roster | None) -> SkillIndex | None:
         try:
+            if path.exists() and not path.is_file():
+                raise ValueError("it is no regular file")
             # Members are read lazily; the zip's checksums catch flipped bytes as they are.
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
@@ -106,12 +109,12 @@ class IndexCache:
             _check(index, self._encoder)
         except FileNotFoundError:
             return None
-        except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, MemoryError) as error:
+        except Exception as error:  # zip and array readers raise many types on flipped bytes
             _log.warning("%s: the cached index cannot be read (%s); building it anew", path, error)
             return None
         if roster is not None and (
             index.names != tuple(roster.names)
-            or index.skill_digests != tuple(skill.digest for skill in roster)
+            or index.skill_digests != tuple(text_digest(skill) for skill in roster)
         ):
             _log.warning("%s: the cached index is of another roster; building it anew", path)
             return None
@@ -119,9 +122,9 @@ class IndexCache:
 
     def _known(self, roster: Roster) -> dict[tuple[str, str], SkillVectors]:
         """Vectors of this roster's skills in the newest other indexes of the folder."""
-        wanted = {(skill.name, skill.digest) for skill in roster}
+        wanted = {(skill.name, text_digest(skill)) for skill in roster}
         found: dict[tuple[str, str], SkillVectors] = {}
-        for path in self._newest()[:4]:
+        for path in self._newest():
             if len(found) == len(wanted):
                 break
             index = self._read(path, None)
@@ -218,3 +221,13 @@ def _check(index: SkillIndex, encoder: Encoder) -> None:
     )
     if not good:
         raise ValueError("its arrays do not fit together")
+    floats = (index.documents, index.summaries, index.passages)
+    lists = [getattr(index, name) for name in _LEXICAL]
+    if not all(np.isfinite(part).all() for part in (*floats, *(one.weights for one in lists))):
+        raise ValueError("it holds numbers that are not finite")
+    starts = [index.passage_starts, index.token_starts, *(one.starts for one in lists)]
+    rows_fit = all(
+        not len(one.rows) or (one.rows.min() >= 0 and one.rows.max() < n) for one in lists
+    )
+    if not rows_fit or any(len(s) and (s[0] != 0 or (np.diff(s) < 0).any()) for s in starts):
+        raise ValueError("its arrays point outside one another")

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roster import Skill
-from router.local.index import SkillIndex
+from router.local.index import SkillIndex, text_digest
 from router.local.lexical import Terms, word_terms
 from router.local.text import passages, summary
 
@@ -28,7 +28,7 @@ class Reader:
 
     def read(self, skill: Skill) -> tuple[list[str], NDArray[np.uint32]]:
         """The body in pieces, and the words of name and description."""
-        key = (skill.name, skill.digest)
+        key = (skill.name, text_digest(skill))
         known = self._known.get(key)
         if known is None:
             known = passages(skill), word_terms(summary(skill))[0]

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -14,6 +16,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from router.errors import WeightsError
 from router.local.features import FIT_NAMES, WIDE_NAMES
 from router.local.trees import Trees
+from router.thresholds import Thresholds
 
 FOLDER = Path(__file__).parent / "weights"
 
@@ -145,17 +148,51 @@ class Heads(BaseModel):
             heads = cls.model_validate(
                 {**json.loads(raw), "digest": hashlib.sha256(raw).hexdigest()}
             )
-        except (ValueError, ValidationError) as error:
+        except (ValueError, ValidationError, RecursionError) as error:
             reason = str(error).splitlines()[0]
             raise WeightsError(
                 f"{path}: is not a heads file ({reason}); make it with skill-router train heads"
             ) from error
+        heads._check(path)
         if heads.wide.columns != WIDE_NAMES or heads.fits.columns != FIT_NAMES:
             raise WeightsError(
                 f"{path}: was learned on other features than this version computes; "
                 "make it anew with skill-router train heads"
             )
         return heads
+
+    def _check(self, path: str | Path) -> None:
+        """Raise when the numbers do not fit together: better now than on every turn.
+
+        Raises:
+            WeightsError: If a length is wrong, a number is not finite, or a threshold is unusable.
+        """
+        trees = self.fits.trees
+        fits = (
+            all(len(one.columns) == len(one.weights) for one in (self.wide, self.fits.linear))
+            and self.fits.linear.columns == self.fits.columns
+            and len({len(row) for row in self.gate.weights}) == 1
+            and max(trees.feature, default=0) < len(self.fits.columns)
+            and 0 < trees.depth < 64
+            and _finite((*self.wide.weights, *self.fits.linear.weights, *self.gate.bias))
+            and all(_finite(row) for row in self.gate.weights)
+            and _finite((self.fits.slope, self.fits.offset, trees.base, *trees.value))
+        )
+        if not fits:
+            raise WeightsError(
+                f"{path}: its numbers do not fit together; make it with skill-router train heads"
+            )
+        try:
+            Thresholds.model_validate(self.thresholds)
+        except ValidationError as error:
+            raise WeightsError(
+                f"{path}: thresholds: {error.errors()[0]['msg']}; make it with skill-router train "
+                "heads"
+            ) from error
+
+
+def _finite(values: Iterable[float]) -> bool:
+    return all(math.isfinite(value) for value in values)
 
 
 def heads_for(

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -24,7 +26,7 @@ class SkillIndex:
 
     Attributes:
         names: Skill names in the roster's order.
-        skill_digests: Digest of each skill.
+        skill_digests: `text_digest` of each skill.
         documents: Pooled vectors of the documents, shape (n, d).
         summaries: Pooled vectors of name and description, shape (n, d).
         passages: Pooled vectors of all body pieces, shape (p, d).
@@ -86,6 +88,16 @@ class SkillIndex:
         )
 
 
+def text_digest(skill: Skill) -> str:
+    """SHA-256 (hex) of every text of a skill that is indexed.
+
+    A skill's own digest is of its bytes: the same bytes can be read better by a later version, and
+    a copy made in code can hold other text.
+    """
+    texts = [skill.name, skill.category, skill.description, skill.body]
+    return hashlib.sha256(json.dumps(texts).encode()).hexdigest()
+
+
 def build_index(
     roster: Roster,
     encoder: Encoder,
@@ -97,7 +109,7 @@ def build_index(
     Args:
         roster: The roster.
         encoder: Encodes the skills that are not `known`.
-        known: Vectors by (name, digest), from an earlier index of the same encoder.
+        known: Vectors by (name, `text_digest`), from an earlier index of the same encoder.
         progress: Told how many skills are encoded.
 
     Returns:
@@ -105,10 +117,10 @@ def build_index(
     """
     skills = list(roster)
     known = dict(known or {})
-    missing = [skill for skill in skills if (skill.name, skill.digest) not in known]
+    missing = [skill for skill in skills if (skill.name, text_digest(skill)) not in known]
     for skill, vectors in zip(missing, encode_skills(encoder, missing, progress), strict=True):
-        known[skill.name, skill.digest] = vectors
-    return assemble(skills, [known[skill.name, skill.digest] for skill in skills], encoder)
+        known[skill.name, text_digest(skill)] = vectors
+    return assemble(skills, [known[skill.name, text_digest(skill)] for skill in skills], encoder)
 
 
 def assemble(
@@ -119,7 +131,7 @@ def assemble(
     d, k = encoder.dimension, encoder.token_dimension
     return SkillIndex(
         names=tuple(skill.name for skill in skills),
-        skill_digests=tuple(skill.digest for skill in skills),
+        skill_digests=tuple(text_digest(skill) for skill in skills),
         documents=np.array([v.document for v in vectors], dtype=np.float32).reshape(-1, d),
         summaries=np.array([v.summary for v in vectors], dtype=np.float32).reshape(-1, d),
         passages=_stacked([v.passages for v in vectors], d, np.float32),

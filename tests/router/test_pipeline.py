@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
 
 import pytest
 
@@ -153,3 +154,18 @@ def test_the_explanation_reads_well(pair: Roster) -> None:
     text = str(ask(pair, ScriptedJudge(ORDER, FITS)))
     assert text.startswith("kite-repair: suggested")
     assert "needs a skill 0.90 >= 0.30" in text and "fit 0.80" in text
+
+
+def test_a_partial_file_keeps_the_chosen_defaults(pair: Roster, tmp_path: Path) -> None:
+    chosen = Router.load(pair).thresholds
+    path = tmp_path / "thresholds.toml"
+    path.write_text("fit = 0.5")
+    found = Router.load(pair, thresholds=path).thresholds
+    assert found.fit == 0.5
+    assert (found.gate, found.shortlist) == (chosen.gate, chosen.shortlist)
+
+
+def test_one_bare_name_is_one_name(pair: Roster) -> None:
+    router = Router(pair, ScriptedJudge(ORDER, FITS))
+    assert router.suggest("mend it", loaded="kite-repair").reason is Reason.ALREADY_LOADED
+    assert router.suggest("mend it", allowed_tools="oven").name == "kite-repair"

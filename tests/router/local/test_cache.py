@@ -12,6 +12,7 @@ import pytest
 
 from roster import Roster, Skill
 from router.local.cache import IndexCache, cache_folder
+from router.local.encoder import load_encoder
 from router.local.index import SkillIndex
 from tests.router.fakes import HashEncoder
 
@@ -180,3 +181,62 @@ def test_a_category_from_the_folder_counts(tmp_path: Path) -> None:
     moved = skill.model_copy(update={"category": "kitchen"})
     paths = {cache.path(Roster.from_skills([one])) for one in (skill, moved)}
     assert len(paths) == 2
+
+
+def test_growing_a_roster_gives_the_index_that_building_it_at_once_gives(
+    tmp_path: Path, bundled: Roster
+) -> None:
+    """With the shipped encoder: a text's vectors do not depend on what was encoded beside it."""
+    encoder = load_encoder()
+    skills = list(bundled)[:9]
+    grown = IndexCache(tmp_path / "grown", encoder)
+    for count in (3, 6, 9):
+        index = grown.load_or_build(Roster.from_skills(skills[:count]))
+    at_once = IndexCache(tmp_path / "once", encoder).load_or_build(Roster.from_skills(skills))
+    assert same(index, at_once)
+
+
+def test_the_same_bytes_with_other_text_are_encoded_anew(tmp_path: Path) -> None:
+    skill = Skill(name="a", description="does a", body="long " * 400, digest="1" * 64)
+    copy = skill.model_copy(update={"body": "short"})
+    cache = IndexCache(tmp_path, HashEncoder())
+    cache.load_or_build(Roster.from_skills([skill]))
+    index = cache.load_or_build(Roster.from_skills([copy]))
+    assert same(
+        index, IndexCache(tmp_path / "n", HashEncoder()).load_or_build(Roster.from_skills([copy]))
+    )
+
+
+def test_an_old_index_still_spares_encoding(tmp_path: Path) -> None:
+    IndexCache(tmp_path, HashEncoder()).load_or_build(roster("boil water", "cut wood"))
+    for i in range(6):
+        IndexCache(tmp_path, HashEncoder()).load_or_build(roster(f"other {i}"))
+    encoder = HashEncoder()
+    IndexCache(tmp_path, encoder).load_or_build(roster("boil water", "saw planks"))
+    assert encoder.encoded and not any("boil" in text for text in encoder.encoded)
+
+
+def test_every_flipped_byte_of_the_directory_is_survived(tmp_path: Path) -> None:
+    skills = roster("boil water")
+    cache = IndexCache(tmp_path, HashEncoder())
+    built = cache.load_or_build(skills)
+    path = cache.path(skills)
+    good = path.read_bytes()
+    for position in range(len(good) - 300, len(good), 3):
+        path.write_bytes(good[:position] + bytes([good[position] ^ 0x63]) + good[position + 1 :])
+        assert same(cache.load_or_build(skills), built)
+
+
+def test_numbers_that_make_no_sense_are_rebuilt(tmp_path: Path) -> None:
+    skills = roster("boil water", "cut wood")
+    cache = IndexCache(tmp_path, HashEncoder())
+    built = cache.load_or_build(skills)
+    path = cache.path(skills)
+    with np.load(path) as file:
+        arrays = {name: file[name] for name in file.files}
+    for name, value in (("documents", np.nan), ("word.rows", 99), ("token_starts", -5)):
+        bad = {key: array.copy() for key, array in arrays.items()}
+        bad[name].flat[0] = value
+        with path.open("wb") as out:
+            np.savez(out, **bad)
+        assert same(cache.load_or_build(skills), built)
