@@ -6,6 +6,7 @@ import hashlib
 import json
 import os
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,9 @@ from numpy.typing import NDArray
 
 from router.errors import EncoderError
 from router.local.encoder import Encoded
+
+_BULK = 16
+"""Texts from which on an encode is spread over the cores."""
 
 SHIPPED = Path(__file__).parent / "weights" / "encoder"
 
@@ -35,10 +39,6 @@ class OnnxEncoder:
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        # onnxruntime's wheels report usage to its maker unless told not to before the import; a
-        # router that promises to be offline must not.
-        os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-        import onnxruntime
         from tokenizers import Tokenizer
 
         try:
@@ -50,15 +50,9 @@ class OnnxEncoder:
                     f"{folder / 'encoder.onnx'}: its sha256 is {found[:16]}..., not the "
                     f"{card['sha256'][:16]}... of encoder.json; install the package again"
                 )
-            options = onnxruntime.SessionOptions()
-            options.intra_op_num_threads = threads or min(2, os.cpu_count() or 1)
-            options.inter_op_num_threads = 1
-            options.log_severity_level = 3
-            # Idle spinning would burn the agent's cores between turns.
-            options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-            self._session: Any = onnxruntime.InferenceSession(
-                graph, options, providers=["CPUExecutionProvider"]
-            )
+            self._graph = graph
+            self._threads = threads or min(2, os.cpu_count() or 1)
+            self._session: Any = _session(graph, self._threads)
             # onnxruntime's thread-safe; the tokenizer is when its settings are left alone.
             self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         except EncoderError:
@@ -86,21 +80,40 @@ class OnnxEncoder:
         Activations are quantized on a scale of the whole batch, so in a batch a text's vector
         would depend on its neighbours. Alone it does not, and on a CPU it is no slower.
         """
+        if len(texts) < _BULK or self._threads == 1:
+            rows = [self._run(self._session, text, max_tokens) for text in texts]
+        else:
+            # Many texts are spread over the cores: a thread a text beats several threads on one.
+            session = _session(self._graph, 1)
+            with ThreadPoolExecutor(self._threads) as pool:
+                rows = list(pool.map(lambda text: self._run(session, text, max_tokens), texts))
         pooled = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        tokens: list[NDArray[np.float32]] = []
-        importance: list[NDArray[np.float32]] = []
-        for row, text in enumerate(texts):
-            ids = np.array([self._ids(text, max_tokens)], dtype=np.int64)
-            out = self._session.run(
-                ["pooled", "tokens", "importance"],
-                {"input_ids": ids, "attention_mask": np.ones_like(ids)},
-            )
-            pooled[row] = out[0][0]
-            tokens.append(out[1][0])
-            importance.append(out[2][0])
-        return Encoded(pooled, tokens, importance)
+        for row, (vector, _, _) in enumerate(rows):
+            pooled[row] = vector
+        return Encoded(pooled, [row[1] for row in rows], [row[2] for row in rows])
+
+    def _run(self, session: Any, text: str, max_tokens: int) -> tuple[NDArray[np.float32], ...]:
+        ids = np.array([self._ids(text, max_tokens)], dtype=np.int64)
+        inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
+        pooled, tokens, importance = session.run(["pooled", "tokens", "importance"], inputs)
+        return pooled[0], tokens[0], importance[0]
 
     def _ids(self, text: str, max_tokens: int) -> list[int]:
         # 12 characters a token is more than any text needs; the rest is never tokenized.
         ids: list[int] = self._tokenizer.encode(text[: max_tokens * 12]).ids
         return ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
+
+
+def _session(graph: bytes, threads: int) -> Any:
+    # onnxruntime's wheels report usage to its maker unless told not to before the import; a
+    # router that promises to be offline must not.
+    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
+    import onnxruntime
+
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = threads
+    options.inter_op_num_threads = 1
+    options.log_severity_level = 3
+    # Idle spinning would burn the agent's cores between turns.
+    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
+    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])
