@@ -20,8 +20,8 @@ from router.local.vectors import Progress
 from router.proposals.errors import ProposalError
 from router.proposals.within import LateError, call_within
 from router.suggestion import Gate, Ranking, Reason, Reread, Suggestion
-from router.thresholds import Thresholds
-from router.turn import Turn
+from router.thresholds import Thresholds, warn_if_stale
+from router.turn import Turn, as_turn
 from router.usage import Usage
 
 if TYPE_CHECKING:
@@ -128,7 +128,7 @@ class Router:
                 {**local.heads.thresholds, "weights_digest": local.digest}
             )
         local.excerpt = thresholds.excerpt
-        _warn_if_stale(thresholds, roster, local.digest)
+        warn_if_stale(thresholds, roster.digest, local.digest)
         cascade = None
         if judge == "cascade":
             from router.judges import make_cascade
@@ -187,7 +187,7 @@ class Router:
         """
         started = perf_counter()
         try:
-            turn = _as_turn(request, recent_context, allowed_tools, loaded)
+            turn = as_turn(request, recent_context, allowed_tools, loaded)
             return call_within(lambda: self._settled(turn, started), self.deadline_s)
         except Exception as error:  # the turn must survive whatever a judge raises
             return self._failed(error, started)
@@ -209,7 +209,7 @@ class Router:
         """
         started = perf_counter()
         try:
-            turn = _as_turn(request, recent_context, allowed_tools, loaded)
+            turn = as_turn(request, recent_context, allowed_tools, loaded)
             return await asyncio.wait_for(self._asettled(turn, started), self.deadline_s)
         except Exception as error:  # the turn must survive whatever a judge raises
             return self._failed(error, started)
@@ -350,41 +350,6 @@ class Router:
             elapsed_ms={**(times or {}), "total": _ms(started)},
             detail=detail,
             usage={stage: one for stage, one in spent.items() if one is not None},
-        )
-
-
-def _as_turn(
-    request: str | Turn,
-    recent_context: Sequence[str],
-    allowed_tools: Iterable[str] | None,
-    loaded: Iterable[str],
-) -> Turn:
-    if isinstance(request, Turn):
-        return request
-    return Turn(
-        request=request,
-        recent_context=recent_context,  # type: ignore[arg-type]  # validated by the model
-        allowed_tools=None if allowed_tools is None else _names(allowed_tools),
-        loaded=_names(loaded),
-    )
-
-
-def _names(value: Iterable[str] | None) -> frozenset[str]:
-    """Names as a set; one name given bare is one name, not its letters."""
-    return frozenset([value] if isinstance(value, str) else value or ())
-
-
-def _warn_if_stale(thresholds: Thresholds, roster: Roster, weights_digest: str) -> None:
-    """Tuned thresholds are worth nothing on other skills or other weights: say so once, at load."""
-    stale = []
-    if thresholds.roster_digest not in (None, roster.digest):
-        stale.append("roster")
-    if thresholds.weights_digest not in (None, weights_digest):
-        stale.append("weights")
-    if stale:
-        _log.warning(
-            "the thresholds were tuned on another %s; tune them again with skill-router tune",
-            " and other ".join(stale),
         )
 
 

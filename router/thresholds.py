@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import logging
 import tomllib
 from collections.abc import Mapping
 from pathlib import Path
@@ -12,6 +13,8 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from router.errors import ThresholdsError
+
+_log = logging.getLogger(__name__)
 
 
 class Thresholds(BaseModel):
@@ -86,3 +89,17 @@ class Thresholds(BaseModel):
         for key, value in self.model_dump(exclude_none=True).items():
             lines.append(f"{key} = {json.dumps(value)}")
         return "\n".join(lines) + "\n"
+
+
+def warn_if_stale(thresholds: Thresholds, roster_digest: str, weights_digest: str) -> None:
+    """Tuned thresholds are worth nothing on other skills or other weights: say so once, at load."""
+    stale = []
+    if thresholds.roster_digest not in (None, roster_digest):
+        stale.append("roster")
+    if thresholds.weights_digest not in (None, weights_digest):
+        stale.append("weights")
+    if stale:
+        _log.warning(
+            "the thresholds were tuned on another %s; tune them again with skill-router tune",
+            " and other ".join(stale),
+        )

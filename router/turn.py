@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from pydantic import BaseModel, ConfigDict, field_validator
 
@@ -79,3 +79,25 @@ def context_tail(messages: Sequence[str], limit: int = 600) -> str:
             kept.append(text)
             room -= len(text)
     return "\n".join(reversed(kept))
+
+
+def as_turn(
+    request: str | Turn,
+    recent_context: Sequence[str],
+    allowed_tools: Iterable[str] | None,
+    loaded: Iterable[str],
+) -> Turn:
+    """The turn that the arguments of `Router.suggest` describe; a `Turn` is passed through."""
+    if isinstance(request, Turn):
+        return request
+    return Turn(
+        request=request,
+        recent_context=recent_context,  # type: ignore[arg-type]  # validated by the model
+        allowed_tools=None if allowed_tools is None else _names(allowed_tools),
+        loaded=_names(loaded),
+    )
+
+
+def _names(value: Iterable[str] | None) -> frozenset[str]:
+    """Names as a set; one name given bare is one name, not its letters."""
+    return frozenset([value] if isinstance(value, str) else value or ())

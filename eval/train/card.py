@@ -39,7 +39,7 @@ def write_card(trained: Trained, heads_path: Path) -> Path:
         *(f"| {name} | {value} |" for name, value in scores.items()),
         "",
         "Limits: English skills; requests of other languages were about one in twelve. Fits are",
-        "probabilities on rosters of 75 to 160 skills, with near misses as common as here.",
+        "probabilities on rosters of 12 to 160 skills, with near misses as common as here.",
         "",
         "| roster | digest | digest of its turns |",
         "| --- | --- | --- |",

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
-from router.errors import RouterError
+from router.settings_file import load_settings
 from router.suggestion import Suggestion
 
 _FILE = "band.json"
@@ -45,17 +45,8 @@ class Band(BaseModel):
         Raises:
             RouterError: If the file cannot be used; the message names it and the field.
         """
-        file = Path(path).expanduser() if path is not None else Path(__file__).parent / _FILE
-        try:
-            return cls.model_validate_json(file.read_bytes())
-        except OSError as error:
-            raise RouterError(
-                f"{file}: cannot be read ({error.strerror}); give a JSON file with low and high"
-            ) from error
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"]) or "the file"
-            raise RouterError(f"{file}: {field}: {first['msg']}") from error
+        shipped = Path(__file__).parent / _FILE
+        return load_settings(cls, shipped if path is None else path, "low and high")
 
 
 def local_score(suggestion: Suggestion) -> float:

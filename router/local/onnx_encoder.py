@@ -7,6 +7,7 @@ import json
 import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -84,13 +85,18 @@ class OnnxEncoder:
             rows = [self._run(self._session, text, max_tokens) for text in texts]
         else:
             # Many texts are spread over the cores: a thread a text beats several threads on one.
-            session = _session(self._graph, 1)
+            session = self._bulk_session
             with ThreadPoolExecutor(self._threads) as pool:
                 rows = list(pool.map(lambda text: self._run(session, text, max_tokens), texts))
         pooled = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, (vector, _, _) in enumerate(rows):
             pooled[row] = vector
         return Encoded(pooled, [row[1] for row in rows], [row[2] for row in rows])
+
+    @cached_property
+    def _bulk_session(self) -> Any:
+        # Made when an index is built, so a process that finds its index in the cache never pays.
+        return _session(self._graph, 1)
 
     def _run(self, session: Any, text: str, max_tokens: int) -> tuple[NDArray[np.float32], ...]:
         ids = np.array([self._ids(text, max_tokens)], dtype=np.int64)

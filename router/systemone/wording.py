@@ -7,9 +7,9 @@ import json
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from router.errors import RouterError
+from router.settings_file import load_settings
 
 WHICH = "which"
 """Name of the choice question."""
@@ -66,17 +66,8 @@ class Wording(BaseModel):
         Raises:
             RouterError: If the file cannot be used; the message names it and the field.
         """
-        file = Path(path).expanduser() if path is not None else Path(__file__).parent / _FILE
-        try:
-            return cls.model_validate_json(file.read_bytes())
-        except OSError as error:
-            raise RouterError(
-                f"{file}: cannot be read ({error.strerror}); give a JSON file of questions"
-            ) from error
-        except ValidationError as error:
-            first = error.errors()[0]
-            field = ".".join(str(part) for part in first["loc"]) or "the file"
-            raise RouterError(f"{file}: {field}: {first['msg']}") from error
+        shipped = Path(__file__).parent / _FILE
+        return load_settings(cls, shipped if path is None else path, "questions")
 
     @property
     def digest(self) -> str:

@@ -41,9 +41,7 @@ def test_clear_requests_get_their_skill(router: Router) -> None:
 
 
 def test_small_talk_gets_nothing(router: Router) -> None:
-    spoken = [text for text in QUIET if router.suggest(text).name is not None]
-    # A needless suggestion now and then is the price of the right ones; `bench` counts them.
-    assert len(spoken) <= 1, spoken
+    assert [text for text in QUIET if router.suggest(text).name is not None] == []
 
 
 def test_the_ranking_is_a_distribution_over_the_whole_roster(router: Router) -> None:
