@@ -8,7 +8,12 @@ from pathlib import Path
 import pytest
 from click.testing import CliRunner
 
+from eval.bench import run_bench, summarize
+from eval.data import LabelledTurn
+from roster import Roster, Skill
+from router import Router
 from router.cli import main
+from tests.router.fakes import ScriptedJudge
 
 SKILLS = [
     {"name": "kite-repair", "category": "toys", "description": "Mend kites", "body": "Glue it."},
@@ -97,3 +102,23 @@ def test_bad_input_is_one_line(
     assert result.exit_code != 0
     assert isinstance(result.exception, SystemExit)
     assert all(word in result.output for word in words), result.output
+
+
+def test_each_verdict_is_counted_where_it_belongs() -> None:
+    roster = Roster.from_skills(
+        Skill(name=name, description=name) for name in ("kite-repair", "bread-bake")
+    )
+    turns = [
+        LabelledTurn(text="first", gold="kite-repair", kind="covered"),
+        LabelledTurn(text="second", gold="bread-bake", kind="covered"),
+        LabelledTurn(text="third", gold=None, kind="meta"),
+    ]
+    always = Router(roster, ScriptedJudge(["kite-repair", "bread-bake"], {"kite-repair": 0.9}))
+    summary = summarize(always, run_bench(always, turns))
+    counts = {name: summary[name] for name in ("right", "wrong", "silent", "needless")}
+    assert counts == {"right": 1, "wrong": 1, "silent": 0, "needless": 1}
+    assert (summary["hit_at_1"], summary["hit_at_3"]) == (0.5, 1.0)
+    assert summary["by_kind"]["covered"] == {"turns": 2, "right": 1, "wrong": 1}
+    never = Router(roster, ScriptedJudge(["kite-repair", "bread-bake"], {}))
+    summary = summarize(never, run_bench(never, turns))
+    assert (summary["silent"], summary["needless"]) == (2, 0)

@@ -23,6 +23,8 @@ from router.service.client import ask, ensure_running, is_running
 from router.service.place import runtime_folder, socket_path
 
 Write = Callable[..., Path]
+ROOT = Path(__file__).parents[3]
+BUNDLED = ROOT / "roster" / "bundled"
 DECK = "Turn the outline in talk.md into a new slide deck with our template."
 
 
@@ -213,3 +215,21 @@ def test_the_hook_starts_the_service_and_then_asks_it(
     assert out == "" or "pptx-author" in out
     again = ask(suggest_request({"prompt": DECK, "cwd": str(tmp_path)}) or {}, 20)
     assert again is not None and again["name"] in (None, "pptx-author")
+
+
+def test_a_router_that_is_still_at_work_when_time_is_up_is_left_in_silence(tmp_path: Path) -> None:
+    """Native threads that are still encoding must not abort the process as it ends."""
+    done = subprocess.run(
+        [sys.executable, "-m", "router.start", "hook", "--no-service", "--roster", str(BUNDLED)],
+        input=json.dumps({"prompt": DECK}).encode(),
+        env={
+            **os.environ,
+            "HOME": str(tmp_path),
+            "SKILL_ROUTER_CACHE": str(tmp_path / "empty"),
+            "SKILL_ROUTER_HOOK_SECONDS": "2.5",
+        },
+        cwd=ROOT,
+        capture_output=True,
+        timeout=60,
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
