@@ -218,9 +218,11 @@ def heads_for(
             )
         return heads
     for file in sorted(FOLDER.glob("heads-*.json")):
-        heads = Heads.from_file(file)
-        if heads.encoder_digest == encoder_digest:
-            return heads
+        # Only the right file is worth parsing in full: a cold process waits for this.
+        if encoder_digest.encode() in file.read_bytes():
+            heads = Heads.from_file(file)
+            if heads.encoder_digest == encoder_digest:
+                return heads
     raise WeightsError(
         f"no gate and fits were learned for the encoder {encoder_name!r}; run "
         f"skill-router train heads --encoder {encoder_name} --out heads.json, then load with "
