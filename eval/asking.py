@@ -13,6 +13,7 @@ from router.local.encoder import Encoder, load_encoder
 from router.local.heads import Heads, heads_for
 from router.local.index import build_index
 from router.local.judge import LocalJudge
+from router.local.pair_reread import pair_reread
 from router.local.vectors import SkillVectors
 from router.pipeline import Router
 from router.profile import Profile
@@ -26,16 +27,23 @@ class RouterAsk:
     Args:
         encoder: The encoder.
         heads: The learned numbers.
-        thresholds: When to stay silent.
+        thresholds: When to stay silent; by default as the heads say.
         cache: Folder of the index cache, where the index of the first roster may lie.
     """
 
     def __init__(
-        self, encoder: Encoder, heads: Heads, thresholds: Thresholds, cache: str | None = None
+        self,
+        encoder: Encoder,
+        heads: Heads,
+        thresholds: Thresholds | None = None,
+        cache: str | None = None,
     ) -> None:
         self._encoder = encoder
         self._heads = heads
-        self._thresholds = thresholds
+        self._reread = pair_reread(heads)
+        self.thresholds = thresholds or Thresholds.model_validate(
+            (self._reread or heads).thresholds
+        )
         self._cache = cache
         self._known: dict[tuple[str, str], SkillVectors] = {}
 
@@ -47,9 +55,9 @@ class RouterAsk:
             index = IndexCache(self._cache, self._encoder).load_or_build(roster)
         for row, key in enumerate(zip(index.names, index.skill_digests, strict=True)):
             self._known.setdefault(key, index.vectors(row))
-        judge = LocalJudge(roster, index, self._encoder, self._heads)
-        judge.excerpt = self._thresholds.excerpt
-        router = Router(roster, judge, self._thresholds, judge.digest)
+        judge = LocalJudge(roster, index, self._encoder, self._heads, reread=self._reread)
+        judge.excerpt = self.thresholds.excerpt
+        router = Router(roster, judge, self.thresholds, judge.digest)
         answers: list[str | None] = []
         for turn in turns:
             suggestion = router.suggest(turn.turn())
@@ -73,17 +81,15 @@ def local_ask(
     """
     encoder = load_encoder()
     heads = heads_for(encoder.name, encoder.digest, heads)
-    if thresholds is None:
-        numbers = Thresholds.model_validate(heads.thresholds)
-    else:
-        numbers = Thresholds.from_toml(thresholds)
+    numbers = None if thresholds is None else Thresholds.from_toml(thresholds)
+    ask = RouterAsk(encoder, heads, numbers, cache)
     about = {
         "asked": "router",
         "encoder": encoder.digest,
         "weights": heads.digest,
-        "thresholds": numbers.digest,
+        "thresholds": ask.thresholds.digest,
     }
-    return RouterAsk(encoder, heads, numbers, cache), about
+    return ask, about
 
 
 def profile_ask(store: Store, profile: Profile, cache: str | None = None) -> RouterAsk:

@@ -52,6 +52,7 @@ def bench(
     thresholds: str | None,
     encoder: str | None,
     heads: str | None,
+    reranker: str | None,
     cache: str | None,
     requests_path: str | None,
     as_json: bool,
@@ -80,7 +81,7 @@ def bench(
     path = requests_path or requests_folder() / "bundled.jsonl"
     turns = load_turns(path, roster.names)
     judge, second = judges_of_bench(judge, turns)
-    router = load_router(roster, thresholds, encoder, heads, cache, judge, second)
+    router = load_router(roster, thresholds, encoder, heads, cache, reranker, judge, second)
     answers = _with_bar("asking the router", lambda tell: run_bench(router, turns, tell))
     summary = {**summarize(router, answers), **summarize_usage(answers)}
     summary.update(summarize_cascade(answers))

@@ -169,7 +169,7 @@ class _Bench:
         from eval.paths import requests_folder
         from eval.sensitivity import RouterPicks
 
-        router_keys = ("thresholds", "encoder", "heads", "cache", "judge")
+        router_keys = ("thresholds", "encoder", "heads", "cache", "reranker", "judge")
         loading = [settings.pop(key) for key in router_keys]
         path, duplicates = settings.pop("roster_path"), settings.pop("duplicates")
         # What concerns the arms of a benchmark has no option here.

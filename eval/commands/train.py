@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any, TypeVar
 
 import click
 
 from eval.commands.train_encoder import average, encoder, export, pairs
+from eval.commands.train_pair_scorer import pair_scorer
+
+Loaded = TypeVar("Loaded")
 
 
 @click.group()
@@ -18,6 +23,7 @@ def train() -> None:
 train.add_command(pairs)
 train.add_command(encoder)
 train.add_command(average)
+train.add_command(pair_scorer)
 train.add_command(export)
 
 
@@ -36,6 +42,17 @@ train.add_command(export)
     metavar="FILE",
     help="JSON: group to folder of an encoder that was trained without that group.",
 )
+@click.option(
+    "--reranker",
+    metavar="NAME",
+    help="The pair scorer that reads the shortlist: a folder from `train export`, or a "
+    "CrossEncoder by folder or name.  [default: none]",
+)
+@click.option(
+    "--reranker-out-of-fold",
+    metavar="FILE",
+    help="The same as --out-of-fold for the pair scorer.",
+)
 @click.option("--needless", default=0.13, show_default=True, help="Bound on needless suggestions.")
 @click.option("--shortlist", default=3, show_default=True, help="Default size of the shortlist.")
 @click.option("--seed", default=0, show_default=True)
@@ -45,6 +62,8 @@ def heads(
     archive: str | None,
     encoder: str | None,
     out_of_fold: str | None,
+    reranker: str | None,
+    reranker_out_of_fold: str | None,
     needless: float,
     shortlist: int,
     seed: int,
@@ -54,27 +73,18 @@ def heads(
     from eval.train.card import write_card
     from eval.train.heads import train_heads, write_heads
     from eval.train.sources import find_sources
-    from router.local.encoder import Encoder, load_encoder
+    from router.local.encoder import load_encoder
+    from router.local.pair_scorer import load_pair_scorer
 
     path = Path(out).expanduser()
     if not path.parent.is_dir():
         raise click.ClickException(f"{path.parent}: no such folder; make it first")
-    others: dict[str, Encoder] = {}
-    if out_of_fold is not None:
-        loaded: dict[str, Encoder] = {}
-        try:
-            folders_of = dict(json.loads(Path(out_of_fold).read_text(encoding="utf-8")))
-        except (OSError, ValueError, TypeError) as error:
-            raise click.ClickException(
-                f"{out_of_fold}: cannot be read as a JSON object of group to folder ({error})"
-            ) from error
-        for group, folder in folders_of.items():
-            loaded.setdefault(folder, load_encoder(folder))
-            others[group] = loaded[folder]
     trained = train_heads(
         find_sources(folders, archive),
         load_encoder(encoder),
-        out_of_fold=others,
+        out_of_fold=_by_group(out_of_fold, load_encoder),
+        scorer=None if reranker is None else load_pair_scorer(reranker),
+        scorers_out_of_fold=_by_group(reranker_out_of_fold, load_pair_scorer),
         needless_at_most=needless,
         shortlist=shortlist,
         seed=seed,
@@ -82,4 +92,21 @@ def heads(
     )
     write_heads(trained, path)
     write_card(trained, path)
-    click.echo(json.dumps({"thresholds": trained.heads.thresholds, **trained.scores}, indent=2))
+    report: dict[str, Any] = {"thresholds": trained.heads.thresholds, **trained.scores}
+    if trained.heads.reread is not None:
+        report["reread"] = {"thresholds": trained.heads.reread.thresholds, **trained.reread}
+    click.echo(json.dumps(report, indent=2))
+
+
+def _by_group(path: str | None, load: Callable[[str], Loaded]) -> dict[str, Loaded]:
+    """What a JSON object of group to folder names, each folder loaded once."""
+    if path is None:
+        return {}
+    try:
+        folders = dict(json.loads(Path(path).read_text(encoding="utf-8")))
+    except (OSError, ValueError, TypeError) as error:
+        raise click.ClickException(
+            f"{path}: cannot be read as a JSON object of group to folder ({error})"
+        ) from error
+    loaded = {folder: load(folder) for folder in dict.fromkeys(folders.values())}
+    return {group: loaded[folder] for group, folder in folders.items()}

@@ -15,6 +15,15 @@ from router.cli import print_json
 CARD = "card.md"
 DEFAULTS = {"pairs": (300, 48, 7e-5), "labelled": (150, 32, 5e-5)}
 """Steps, batch and learning rate of each stage."""
+ABOUT = (
+    "Turns requests and skills into vectors. No text of any skill or request is in the file.\n"
+    "Hits are of the encoder alone, on rosters whose labelled turns it was not trained on:\n"
+    "the bundled one, and after `train encoder` up to five more that were held out."
+)
+ABOUT_PAIRS = (
+    "Reads a request and a skill together. No text of any skill or request is in the file.\n"
+    "Scores are of the scorer alone, on turns of rosters it was not trained on."
+)
 
 
 @click.command("pairs")
@@ -103,7 +112,8 @@ def encoder(
         raise click.UsageError("--groups is for --stage labelled; pairs trains on none of them")
     import torch
 
-    from eval.train.encoder import Settings, train_encoder
+    from eval.train.encoder import train_encoder
+    from eval.train.loop import Settings
     from eval.train.sources import BUNDLED, find_sources, pick_groups
 
     torch.set_num_threads(threads)
@@ -119,7 +129,7 @@ def encoder(
         stage, steps or usual[0], batch or usual[1], learning_rate or usual[2], seed
     )
     trained_on = {source.group for source in chosen}
-    with _progress(settings.steps) as on_step:
+    with step_progress(settings.steps) as on_step:
         done = train_encoder(
             settings,
             pairs_file,
@@ -130,7 +140,7 @@ def encoder(
             every=every,
             on_step=on_step,
         )
-    _finish(Path(out).expanduser(), f"encoder, stage {stage}", done.made_of, done.scores)
+    finish(Path(out).expanduser(), f"encoder, stage {stage}", done.made_of, done.scores)
 
 
 @click.command("average")
@@ -143,50 +153,59 @@ def average(first: str, second: str, out: str) -> None:
     from eval.train.checkpoint import average as mean
     from eval.train.dense import dense_scores
     from eval.train.errors import TrainError
+    from eval.train.pair_scorer import pair_scores
     from eval.train.sources import find_sources
 
     averaged = mean(load_checkpoint(first), load_checkpoint(second))
-    averaged.scores = dense_scores(averaged.model(), find_sources([], small_talk=False))
+    sources = find_sources([], small_talk=False)
+    if averaged.token_dimension:
+        averaged.scores = dense_scores(averaged.model(), sources)
+    else:
+        averaged.scores = pair_scores(averaged.pair_model(), sources)
     folder = Path(out).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TrainError(f"{folder}: cannot be made ({error.strerror})") from error
     averaged.save(folder / FILE)
-    _finish(folder, "encoder, averaged", averaged.made_of, averaged.scores)
+    finish(folder, "encoder, averaged", averaged.made_of, averaged.scores)
 
 
 @click.command("export")
 @click.argument("checkpoint")
-@click.option("--name", default="skill-router", show_default=True, help="Name in encoder.json.")
+@click.option("--name", default="skill-router", show_default=True, help="Name in the card.")
 @click.option("--out", required=True, metavar="DIR", help="A folder that --encoder takes.")
 def export(checkpoint: str, name: str, out: str) -> None:
-    """Write an encoder as ONNX int8, which the router loads without torch."""
+    """Write an encoder or a pair scorer as ONNX int8, which the router loads without torch."""
     from eval.train.checkpoint import load_checkpoint
     from eval.train.export import export_encoder
+    from eval.train.export_pair_scorer import export_pair_scorer
     from eval.train.sources import find_sources
 
     loaded = load_checkpoint(checkpoint)
-    exported = export_encoder(loaded, out, name, find_sources([], small_talk=False))
-    scores = {**exported.card, **exported.scores}
+    sources = find_sources([], small_talk=False)
     made_of = {"weights": loaded.digest, **loaded.made_of}
-    _finish(exported.folder, f"encoder {name}, ONNX int8", made_of, scores)
+    if loaded.token_dimension:
+        exported = export_encoder(loaded, out, name, sources)
+        what, about = f"encoder {name}, ONNX int8", ABOUT
+    else:
+        exported = export_pair_scorer(loaded, out, name, sources)
+        what, about = f"pair scorer {name}, ONNX int8", ABOUT_PAIRS
+    finish(exported.folder, what, made_of, {**exported.card, **exported.scores}, about)
 
 
-def _finish(folder: Path, what: str, made_of: dict[str, Any], scores: dict[str, Any]) -> None:
+def finish(
+    folder: Path, what: str, made_of: dict[str, Any], scores: dict[str, Any], about: str = ABOUT
+) -> None:
+    """Write the card of a stage and print its scores."""
     from eval.train.encoder_card import write_stage_card
 
-    about = (
-        "Turns requests and skills into vectors. No text of any skill or request is in the file.\n"
-        "Hits are of the encoder alone, on rosters whose labelled turns it was not trained on:\n"
-        "the bundled one, and after `train encoder` up to five more that were held out."
-    )
     write_stage_card(folder / CARD, what, about, made_of, scores)
     print_json(scores)
 
 
 @contextmanager
-def _progress(steps: int) -> Iterator[Callable[[int, float, float], None]]:
+def step_progress(steps: int) -> Iterator[Callable[[int, float, float], None]]:
     """A bar on stderr; one line every twenty steps where stderr is no terminal."""
     from rich.console import Console
     from rich.progress import (

@@ -17,7 +17,7 @@ def write_card(trained: Trained, heads_path: Path) -> Path:
     Returns:
         The card's path: the heads' with the suffix ``.md``.
     """
-    heads, scores = trained.heads, trained.scores
+    heads, scores, reread = trained.heads, trained.scores, trained.reread
     rosters = heads.trained_on["rosters"]
     requests = heads.trained_on["requests"]
     lines = [
@@ -30,13 +30,20 @@ def write_card(trained: Trained, heads_path: Path) -> Path:
         f"- Learned on {scores['turns']} labelled turns of {len(rosters)} rosters and on "
         "`requests/gate.jsonl`; seed "
         f"{heads.trained_on['seed']}",
+        *_scorer(trained),
         f"- Default thresholds: {heads.thresholds}",
         "",
         "Scores on rosters that were held out (five folds over rosters):",
         "",
-        "| measure | value |",
-        "| --- | --- |",
-        *(f"| {name} | {value} |" for name, value in scores.items()),
+        *(
+            ["| measure | with the pair scorer | without |", "| --- | --- | --- |"]
+            if reread
+            else ["| measure | value |", "| --- | --- |"]
+        ),
+        *(
+            f"| {name} | {f'{reread[name]} | ' if reread else ''}{value} |"
+            for name, value in scores.items()
+        ),
         "",
         "Limits: English skills; requests of other languages were about one in twelve. Fits are",
         "probabilities on rosters of 12 to 160 skills, with near misses as common as here.",
@@ -48,3 +55,13 @@ def write_card(trained: Trained, heads_path: Path) -> Path:
     path = heads_path.with_suffix(".md")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
+
+
+def _scorer(trained: Trained) -> list[str]:
+    reread = trained.heads.reread
+    if reread is None:
+        return []
+    return [
+        f"- Pair scorer: {reread.scorer}, sha256 `{reread.scorer_digest[:16]}`; default thresholds "
+        f"with it: {reread.thresholds}"
+    ]

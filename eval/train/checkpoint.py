@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import io
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 from torch import Tensor
 
 from eval.files import write_whole
 from eval.train.errors import TrainError
-from eval.train.model import TokenEncoder, from_folder
+from eval.train.model import TokenEncoder, Trainable, from_folder
+from eval.train.pair_model import PairModel
 from router.local.torch_encoder import MINILM_NAMES, minilm_folder
+
+Model = TypeVar("Model", bound=Trainable)
 
 FORMAT = "skill-router encoder checkpoint 1"
 FILE = "checkpoint.pt"
@@ -28,7 +32,7 @@ class Checkpoint:
         weights: The module's state.
         config: Configuration of the body.
         tokenizer: Content of its `tokenizer.json`.
-        token_dimension: Length of a projected token vector.
+        token_dimension: Length of a projected token vector; 0 of a pair scorer.
         made_of: Stage, settings and data digests; for an average those of its parts.
         progress: Step, optimizer, generators and draws; empty when it cannot be trained on.
         scores: Scores on rosters it was not trained on; empty until training is done.
@@ -51,15 +55,30 @@ class Checkpoint:
         """The encoder.
 
         Raises:
-            TrainError: If the weights do not belong to the configuration.
+            TrainError: If it is a pair scorer, or the weights do not belong to the configuration.
         """
+        if not self.token_dimension:
+            raise TrainError("the checkpoint is of a pair scorer; give one of an encoder")
+        return self._filled(lambda body: TokenEncoder(body, self.tokenizer, self.token_dimension))
+
+    def pair_model(self) -> PairModel:
+        """The pair scorer.
+
+        Raises:
+            TrainError: If it is an encoder, or the weights do not belong to the configuration.
+        """
+        if self.token_dimension:
+            raise TrainError("the checkpoint is of an encoder; give one of a pair scorer")
+        return self._filled(lambda body: PairModel(body, self.tokenizer))
+
+    def _filled(self, make: Callable[[Any], Model]) -> Model:
         from transformers import AutoConfig, AutoModel
 
         try:
             settings = {k: v for k, v in self.config.items() if k != "auto_map"}
             config = AutoConfig.for_model(**settings)
             body = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
-            model = TokenEncoder(body.float(), self.tokenizer, self.token_dimension)
+            model = make(body.float())
             model.load_state_dict(self.weights)
         except Exception as error:  # transformers and tokenizers raise types of their own
             raise TrainError(
@@ -83,7 +102,7 @@ def weights_digest(weights: dict[str, Tensor]) -> str:
     return state.hexdigest()
 
 
-def checkpoint_of(model: TokenEncoder, made_of: dict[str, Any]) -> Checkpoint:
+def checkpoint_of(model: Trainable, made_of: dict[str, Any]) -> Checkpoint:
     """A checkpoint of an encoder as it is now; it shares the encoder's memory."""
     return Checkpoint(
         weights=model.state_dict(),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,8 +12,9 @@ from eval.train.fits import FitExamples, fit_examples, joined, learn_fits
 from eval.train.fusion import learn_fusion
 from eval.train.gate import GateExamples, learn_gate
 from eval.train.prepare import Prepared
-from router.local.features import wide_features
+from router.local.features import FIT_NAMES, PAIR_NAMES, pair_features, wide_features
 from router.local.heads import Linear
+from router.local.pair_scorer import PairScorer
 
 
 @dataclass(frozen=True)
@@ -84,13 +85,19 @@ class Stacked:
     held: HeldOut
 
 
-def stack(prepared: Sequence[Prepared], gates: dict[str, GateExamples], count: int = 5) -> Stacked:
+def stack(
+    prepared: Sequence[Prepared],
+    gates: dict[str, GateExamples],
+    count: int = 5,
+    scorers: Mapping[str, PairScorer] | None = None,
+) -> Stacked:
     """Gate and fusion learned on all rosters but some, applied to those, in turn.
 
     Args:
         prepared: Full and thinned rosters with their signals.
         gates: Gate examples by group; a group without a roster is always learned on.
         count: Number of folds; no roster is ever in two.
+        scorers: Pair scorer of each group, if one is to take part in the reread.
 
     Returns:
         What the fits are learned from: gate answers as uncertain as they will be in use.
@@ -104,7 +111,7 @@ def stack(prepared: Sequence[Prepared], gates: dict[str, GateExamples], count: i
         gate = learn_gate(GateExamples.joined([g for n, g in gates.items() if n not in names]))
         fusion = learn_fusion([one for one in prepared if one.group not in names])
         for one in (one for one in prepared if one.group in names):
-            part = fit_examples([one], fusion, gate)
+            part = fit_examples([one], fusion, gate, scorers)
             in_order.append(one)
             parts.append(replace(part, turn=part.turn + turns))
             turns += len(one.turns)
@@ -125,20 +132,53 @@ def stack(prepared: Sequence[Prepared], gates: dict[str, GateExamples], count: i
     return Stacked(joined(parts), np.concatenate(rows["group"]), np.concatenate(rows["full"]), held)
 
 
-def cross_validate(stacked: Stacked, count: int = 5, seed: int = 0) -> NDArray[np.float32]:
-    """Uncalibrated fit logits of every candidate, from fits that never saw its roster."""
-    examples = stacked.examples
+def cross_validate(
+    examples: FitExamples,
+    groups: NDArray[np.str_],
+    count: int = 5,
+    seed: int = 0,
+    columns: tuple[str, ...] = FIT_NAMES,
+) -> NDArray[np.float32]:
+    """Uncalibrated fit logits of every candidate, from fits that never saw its roster.
+
+    Args:
+        examples: The candidates.
+        groups: Group of each, shape (r,).
+        count: Number of folds.
+        seed: Seed of the trees.
+        columns: Names of the features.
+    """
     logits = np.zeros(len(examples.labels), dtype=np.float32)
-    for names in folds(stacked.groups.tolist(), count):
-        outside = np.isin(stacked.groups, names)
-        head = learn_fits(examples.where(~outside), seed)
+    for names in folds(groups.tolist(), count):
+        outside = np.isin(groups, names)
+        head = learn_fits(examples.where(~outside), seed, columns=columns)
         logits[outside] = head.logits(examples.features[outside])
     return logits
 
 
-def answers(stacked: Stacked, logits: NDArray[np.float32]) -> HeldOut:
+def read_examples(
+    stacked: Stacked, logits: NDArray[np.float32]
+) -> tuple[FitExamples, NDArray[np.str_]]:
+    """The candidates that the pair scorer has read, with what it adds, and their groups.
+
+    Args:
+        stacked: Candidates of all turns, some read by a pair scorer.
+        logits: Calibrated held-out logits of the fits without it, shape (r,).
+    """
+    read = ~np.isnan(stacked.examples.pairs)
+    examples = stacked.examples.where(read)
+    kept = logits[read]
+    added = np.zeros((len(kept), len(PAIR_NAMES)), dtype=np.float32)
+    starts = np.flatnonzero(np.diff(examples.turn, prepend=-1))
+    for start, end in zip(starts, [*starts[1:], len(kept)], strict=True):
+        added[start:end] = pair_features(examples.pairs[start:end], kept[start:end])
+    features = np.concatenate([examples.features, added], axis=1)
+    return replace(examples, features=features), stacked.groups[read]
+
+
+def answers(stacked: Stacked, examples: FitExamples, logits: NDArray[np.float32]) -> HeldOut:
     """Held-out answers for the turns of full rosters, their fits from calibrated logits."""
-    examples, held = stacked.examples, stacked.held
+    held = stacked.held
     turns = len(held.need)
     starts = np.searchsorted(examples.turn, np.arange(turns))
     place = np.arange(len(examples.turn)) - starts[examples.turn]

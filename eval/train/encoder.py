@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 import torch
-from torch import nn
 
 from eval.data import requests_digest
 from eval.train.checkpoint import (
     FILE,
     Checkpoint,
-    checkpoint_of,
     load_checkpoint,
     load_start,
     weights_digest,
@@ -23,42 +20,14 @@ from eval.train.checkpoint import (
 from eval.train.dense import dense_scores
 from eval.train.errors import TrainError
 from eval.train.labelled import find_wrong
-from eval.train.model import TokenEncoder, has_bf16
+from eval.train.loop import Loop, OnStep, Settings
+from eval.train.model import has_bf16
 from eval.train.pairs import read_pairs
 from eval.train.sampling import PairSampler
 from eval.train.sources import Source
 from eval.train.stages import LabelledStage, PairStage, Stage
 
-OnStep = Callable[[int, float, float], None]
-
-SMALL_RATE = 15.0
-"""What starts from nothing learns at this multiple of the body's rate."""
-WARM_UP, LEAST_RATE = 0.06, 0.03
 _MOST_HELD_OUT = 6
-
-
-@dataclass(frozen=True)
-class Settings:
-    """What a run is asked for.
-
-    Attributes:
-        stage: "pairs" or "labelled".
-        steps: Steps in all.
-        batch: Pairs, or labelled turns, a step.
-        learning_rate: Highest rate of the body.
-        seed: Seed of everything random.
-    """
-
-    stage: str
-    steps: int
-    batch: int
-    learning_rate: float
-    seed: int = 1
-
-
-def rate(step: int, steps: int) -> float:
-    """Share of the highest learning rate at a step: up over 6 %, then down a line to 3 %."""
-    return min(1.0, (step + 1) / (steps * WARM_UP + 1)) * max(LEAST_RATE, 1 - step / steps)
 
 
 def held_out(sources: Sequence[Source]) -> list[Source]:
@@ -100,7 +69,7 @@ def train_encoder(
     if (settings.stage == "labelled") != bool(train_on):
         raise TrainError("give labelled rosters for the stage labelled, and none for pairs")
     path = Path(out).expanduser() / FILE
-    _make_folder(path.parent)
+    make_folder(path.parent)
     torch.manual_seed(settings.seed)
     skills, pairs_digest = read_pairs(pairs)
     start = load_start(init)
@@ -109,11 +78,11 @@ def train_encoder(
         "start": weights_digest(start.state_dict()),
         "init": Path(init).name,
         "pairs": pairs_digest,
-        "groups": _digests(train_on),
+        "groups": source_digests(train_on),
     }
     if path.exists():
         before = load_checkpoint(path)
-        _same_run(made_of, before.made_of, path)
+        same_run(made_of, before.made_of, path)
         if before.scores:
             return before
         model = before.model()
@@ -127,7 +96,7 @@ def train_encoder(
     else:
         wrong = before.progress["draws"]["wrong"] if before else find_wrong(model, train_on)
         stage = LabelledStage(train_on, wrong, sampler, settings.batch, settings.seed)
-    loop = _Loop(settings, model, stage)
+    loop = Loop(settings, model, stage)
     if before is not None:
         loop.restore(before.progress)
     while loop.step < settings.steps:
@@ -140,80 +109,8 @@ def train_encoder(
     return finished
 
 
-class _Loop:
-    """Model, optimizer and stage, one step at a time."""
-
-    def __init__(self, settings: Settings, model: TokenEncoder, stage: Stage) -> None:
-        self.step = 0
-        self.history: list[tuple[float, float]] = []
-        self._settings = settings
-        self._model = model
-        self._stage = stage
-        small = model.small_parameters()
-        own = {id(parameter) for parameter in small}
-        self._parameters = [p for p in model.parameters() if p.requires_grad]
-        body = [p for p in self._parameters if id(p) not in own]
-        self._rates = (settings.learning_rate, settings.learning_rate * SMALL_RATE)
-        groups: list[dict[str, Any]] = [{"params": body}, {"params": small}]
-        self._optimizer = torch.optim.AdamW(groups, lr=settings.learning_rate, weight_decay=0.01)
-
-    def advance(self) -> tuple[float, float]:
-        """Do one step and give its two losses."""
-        share = rate(self.step, self._settings.steps)
-        for group, highest in zip(self._optimizer.param_groups, self._rates, strict=True):
-            group["lr"] = highest * share
-        self._model.train()
-        pooled, late = self._stage.losses(self._model)
-        losses = (float(pooled.detach()), float(late.detach()))
-        if not all(math.isfinite(loss) for loss in losses):
-            raise TrainError(
-                f"step {self.step + 1}: the loss is {losses}; lower --learning-rate and start in "
-                "a new --out"
-            )
-        self._optimizer.zero_grad()
-        (pooled + late).backward()  # type: ignore[no-untyped-call]
-        nn.utils.clip_grad_norm_(self._parameters, 1.0)
-        self._optimizer.step()
-        self.step += 1
-        self.history.append(losses)
-        return losses
-
-    def checkpoint(self, made_of: dict[str, Any]) -> Checkpoint:
-        """A checkpoint from which `restore` can go on."""
-        checkpoint = checkpoint_of(self._model, made_of)
-        checkpoint.progress = {
-            "step": self.step,
-            "bf16": self._model.bf16,
-            "history": [list(losses) for losses in self.history],
-            "optimizer": self._optimizer.state_dict(),
-            "torch_rng": torch.get_rng_state(),
-            "draws": self._stage.state(),
-        }
-        return checkpoint
-
-    def restore(self, progress: Mapping[str, Any]) -> None:
-        """Go on from a checkpoint's progress."""
-        self.step = int(progress["step"])
-        self.history = [(float(a), float(b)) for a, b in progress["history"]]
-        self._optimizer.load_state_dict(dict(progress["optimizer"]))
-        self._stage.restore(progress["draws"])
-        torch.set_rng_state(progress["torch_rng"])
-
-    def summary(self) -> dict[str, Any]:
-        """Mean losses of the first and of the last steps."""
-        first, last = self.history[:20], self.history[-20:]
-        return {
-            "steps": self.step,
-            "loss_of_first_steps": _mean(first),
-            "loss_of_last_steps": _mean(last),
-        }
-
-
-def _mean(losses: Sequence[tuple[float, float]]) -> float:
-    return round(sum(map(sum, losses)) / max(1, len(losses)), 4)
-
-
-def _make_folder(folder: Path) -> None:
+def make_folder(folder: Path) -> None:
+    """Make a folder, or raise `TrainError`."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
@@ -222,11 +119,13 @@ def _make_folder(folder: Path) -> None:
         ) from error
 
 
-def _digests(sources: Sequence[Source]) -> dict[str, list[str]]:
+def source_digests(sources: Sequence[Source]) -> dict[str, list[str]]:
+    """Digests of each source's roster and turns, by group."""
     return {s.group: [s.roster.digest[:16], requests_digest(s.turns)[:16]] for s in sources}
 
 
-def _same_run(asked: Mapping[str, Any], found: Mapping[str, Any], path: Path) -> None:
+def same_run(asked: Mapping[str, Any], found: Mapping[str, Any], path: Path) -> None:
+    """Raise `TrainError` when a checkpoint belongs to another run than the one asked for."""
     keys = {*asked, *found} - {"init"}  # where the start lies is no matter; `start` digests it
     other = sorted(key for key in keys if asked.get(key) != found.get(key))
     if other:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import logging
 import tempfile
 import warnings
 from collections.abc import Sequence
@@ -21,6 +20,7 @@ from eval.train.dense import dense_scores
 from eval.train.errors import TrainError
 from eval.train.labelled import REQUEST_TOKENS
 from eval.train.model import TokenEncoder
+from eval.train.quantize import quantize
 from eval.train.sources import Source
 from router.local.encoder import DOCUMENT_TOKENS
 from router.local.onnx_encoder import OnnxEncoder
@@ -73,7 +73,7 @@ def export_encoder(
         full.mkdir()
         small.mkdir()
         _write_graph(model, full / "encoder.onnx")
-        _quantize(full / "encoder.onnx", small / "encoder.onnx")
+        quantize(full / "encoder.onnx", small / "encoder.onnx")
         for where in (full, small):
             write_whole(where / "tokenizer.json", model.tokenizer_json)
             card = _card(where / "encoder.onnx", name, model)
@@ -108,16 +108,6 @@ def _write_graph(model: TokenEncoder, path: Path) -> None:
             opset_version=OPSET,
             dynamo=False,
         )
-
-
-def _quantize(source: Path, target: Path) -> None:
-    from onnxruntime.quantization import QuantType, quantize_dynamic
-
-    logging.disable(logging.WARNING)  # it advises a step that changes nothing here
-    try:
-        quantize_dynamic(str(source), str(target), weight_type=QuantType.QInt8, per_channel=True)
-    finally:
-        logging.disable(logging.NOTSET)
 
 
 def _card(graph: Path, name: str, model: TokenEncoder) -> dict[str, Any]:

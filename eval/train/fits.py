@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,7 +16,12 @@ from eval.train.prepare import Prepared
 from router.local.features import FIT_NAMES, fit_features, wide_features
 from router.local.heads import FitHead, GateHead, Linear
 from router.local.judge import POOL
+from router.local.pair_scorer import PairScorer
+from router.local.pair_text import pair_text
 from router.local.trees import Trees
+
+READ = 3
+"""Candidates of a turn that the pair scorer reads: the default shortlist."""
 
 LEFT_OUT_WEIGHT = 0.5
 """A turn whose right skill was taken away counts less: a twin that is left may serve it too."""
@@ -31,17 +36,23 @@ class FitExamples:
         labels: Whether the candidate is the right skill, shape (r,).
         weights: Shape (r,).
         turn: Number of the turn each row belongs to, shape (r,).
+        pairs: Logit of the pair scorer, NaN where it has not read the pair, shape (r,).
     """
 
     features: NDArray[np.float32]
     labels: NDArray[np.bool_]
     weights: NDArray[np.float32]
     turn: NDArray[np.int64]
+    pairs: NDArray[np.float32]
 
     def where(self, keep: NDArray[np.bool_]) -> FitExamples:
         """The rows that are kept."""
         return FitExamples(
-            self.features[keep], self.labels[keep], self.weights[keep], self.turn[keep]
+            self.features[keep],
+            self.labels[keep],
+            self.weights[keep],
+            self.turn[keep],
+            self.pairs[keep],
         )
 
 
@@ -52,16 +63,31 @@ def joined(parts: Sequence[FitExamples]) -> FitExamples:
         np.concatenate([part.labels for part in parts]),
         np.concatenate([part.weights for part in parts]),
         np.concatenate([part.turn for part in parts]),
+        np.concatenate([part.pairs for part in parts]),
     )
 
 
-def fit_examples(prepared: Sequence[Prepared], fusion: Linear, gate: GateHead) -> FitExamples:
-    """The best candidates of every turn, as the reread will see them."""
-    features, labels, weights, numbers = [], [], [], []
+def fit_examples(
+    prepared: Sequence[Prepared],
+    fusion: Linear,
+    gate: GateHead,
+    scorers: Mapping[str, PairScorer] | None = None,
+) -> FitExamples:
+    """The best candidates of every turn, as the reread will see them.
+
+    Args:
+        prepared: Rosters with the signals of their turns.
+        fusion: The wide rank.
+        gate: The gate.
+        scorers: Pair scorer of each group; it reads the first `READ` candidates of each turn.
+    """
+    features, labels, weights, numbers, pairs = [], [], [], [], []
     number = 0
     for one in prepared:
-        for signals, vector, gold, left_out in zip(
-            one.signals, one.vectors, one.gold, one.left_out, strict=True
+        to_read: list[tuple[str, str]] = []
+        read: list[int] = []
+        for turn, signals, vector, gold, left_out in zip(
+            one.turns, one.signals, one.vectors, one.gold, one.left_out, strict=True
         ):
             logits = fusion(wide_features(signals.matrix))
             pool = np.argsort(-logits, kind="stable")[:POOL]
@@ -72,16 +98,28 @@ def fit_examples(prepared: Sequence[Prepared], fusion: Linear, gate: GateHead) -
             weights.append(np.full(len(pool), LEFT_OUT_WEIGHT if left_out else 1.0))
             numbers.append(np.full(len(pool), number))
             number += 1
+            text = turn.turn().request_text
+            to_read += [(text, pair_text(skill)) for skill in candidates[:READ]]
+            read += [place < READ for place in range(len(pool))]
+        scores = np.full(len(read), np.nan, dtype=np.float32)
+        if scorers is not None:
+            scores[np.array(read, dtype=np.bool_)] = scorers[one.group].score(to_read)
+        pairs.append(scores)
     return FitExamples(
         np.concatenate(features),
         np.concatenate(labels),
         np.concatenate(weights).astype(np.float32),
         np.concatenate(numbers),
+        np.concatenate(pairs),
     )
 
 
 def learn_fits(
-    examples: FitExamples, seed: int = 0, mix: float = 0.6, rounds: int = 160
+    examples: FitExamples,
+    seed: int = 0,
+    mix: float = 0.6,
+    rounds: int = 160,
+    columns: tuple[str, ...] = FIT_NAMES,
 ) -> FitHead:
     """Fit trees and a logistic regression on the same columns, and mix their logits.
 
@@ -90,6 +128,7 @@ def learn_fits(
         seed: Seed of the trees.
         mix: Share of the trees in the logit.
         rounds: Number of trees.
+        columns: Names of the features.
 
     Returns:
         The fits, not yet calibrated (slope 1, offset 0).
@@ -112,12 +151,12 @@ def learn_fits(
     )
     slopes = logistic.coef_[0] / scaler.scale_
     linear = Linear(
-        columns=FIT_NAMES,
+        columns=columns,
         weights=tuple(slopes.tolist()),
         bias=float(logistic.intercept_[0] - slopes @ scaler.mean_),
     )
     return FitHead(
-        columns=FIT_NAMES, trees=exported(trees), linear=linear, mix=mix, slope=1.0, offset=0.0
+        columns=columns, trees=exported(trees), linear=linear, mix=mix, slope=1.0, offset=0.0
     )
 
 

@@ -9,19 +9,31 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from eval.data import LabelledTurn, RequestsError, load_turns, requests_digest
 from eval.files import write_whole
 from eval.metrics import expected_calibration_error
 from eval.paths import requests_folder
-from eval.train.crossval import HeldOut, Outcome, answers, cross_validate, outcome, stack
+from eval.train.crossval import (
+    HeldOut,
+    Outcome,
+    Stacked,
+    answers,
+    cross_validate,
+    outcome,
+    read_examples,
+    stack,
+)
 from eval.train.fits import learn_fits, platt
 from eval.train.fusion import learn_fusion
 from eval.train.gate import GateExamples, learn_gate
 from eval.train.prepare import Prepared, prepare, turn_vector
 from eval.train.sources import Source
 from router.local.encoder import Encoder
-from router.local.heads import Heads
+from router.local.features import REREAD_NAMES
+from router.local.heads import Heads, RereadHead
+from router.local.pair_scorer import PairScorer
 
 Report = Callable[[str], None]
 
@@ -38,11 +50,13 @@ class Trained:
 
     Attributes:
         heads: The heads.
-        scores: Cross-validated scores.
+        scores: Cross-validated scores of the fits without a pair scorer.
+        reread: The same of the fits with it; empty without one.
     """
 
     heads: Heads
     scores: dict[str, Any]
+    reread: dict[str, Any]
 
 
 def train_heads(
@@ -50,6 +64,8 @@ def train_heads(
     encoder: Encoder,
     *,
     out_of_fold: Mapping[str, Encoder] | None = None,
+    scorer: PairScorer | None = None,
+    scorers_out_of_fold: Mapping[str, PairScorer] | None = None,
     needless_at_most: float = 0.13,
     shortlist: int = 3,
     thinned: int = 3,
@@ -63,6 +79,8 @@ def train_heads(
         encoder: The encoder the heads are for.
         out_of_fold: For a group whose turns the encoder was trained on, an encoder trained
             without it: fits learned on an encoder's own training turns would trust it too much.
+        scorer: The pair scorer that will read the shortlist, if any.
+        scorers_out_of_fold: The same as `out_of_fold` for the pair scorer.
         needless_at_most: Bound on needless suggestions when the default thresholds are chosen.
         shortlist: Default size of the shortlist.
         thinned: See `prepare`.
@@ -95,12 +113,24 @@ def train_heads(
     gates = gate_examples(prepared)
     gates[GATE_GROUP] = _gate_file(encoder)
     report("cross-validating gate, fusion and fits over rosters")
-    stacked = stack(prepared, gates)
-    logits = cross_validate(stacked, seed=seed)
+    scorers = None
+    if scorer is not None:
+        apart = scorers_out_of_fold or {}
+        scorers = {s.group: apart.get(s.group, scorer) for s in sources}
+    stacked = stack(prepared, gates, scorers=scorers)
+    report(f"learning fits from {len(stacked.examples.labels)} candidates")
+    logits = cross_validate(stacked.examples, stacked.groups, seed=seed)
     scale = platt(logits, stacked.examples.labels, stacked.examples.weights)
-    held = answers(stacked, logits * scale["slope"] + scale["offset"])
+    logits = (logits * scale["slope"] + scale["offset"]).astype(np.float32)
+    held = answers(stacked, stacked.examples, logits)
     gate, fit, reached = choose(held, needless_at_most, shortlist)
-    scores = _scores(held, reached)
+    reread: RereadHead | None = None
+    reread_scores: dict[str, Any] = {}
+    if scorer is not None:
+        report("learning fits with the pair scorer")
+        reread, reread_scores = _learn_reread(
+            stacked, logits, scorer, needless_at_most, shortlist, seed
+        )
     report("learning on all rosters")
     heads = Heads(
         encoder=encoder.name,
@@ -109,13 +139,37 @@ def train_heads(
         gate=learn_gate(GateExamples.joined(list(gates.values()))),
         fits=learn_fits(stacked.examples, seed).model_copy(update=scale),
         thresholds={"gate": gate, "fit": fit, "shortlist": shortlist},
+        reread=reread,
         trained_on={
             "seed": seed,
             "rosters": {s.group: s.roster.digest[:16] for s in sources},
             "requests": {s.group: requests_digest(s.turns)[:16] for s in sources},
         },
     )
-    return Trained(heads, scores)
+    return Trained(heads, _scores(held, reached), reread_scores)
+
+
+def _learn_reread(
+    stacked: Stacked,
+    logits: NDArray[np.float32],
+    scorer: PairScorer,
+    needless_at_most: float,
+    shortlist: int,
+    seed: int,
+) -> tuple[RereadHead, dict[str, Any]]:
+    """Fits that the pair scorer takes part in, and their cross-validated scores."""
+    examples, groups = read_examples(stacked, logits)
+    raw = cross_validate(examples, groups, seed=seed, columns=REREAD_NAMES)
+    scale = platt(raw, examples.labels, examples.weights)
+    held = answers(stacked, examples, raw * scale["slope"] + scale["offset"])
+    gate, fit, reached = choose(held, needless_at_most, shortlist)
+    head = RereadHead(
+        scorer=scorer.name,
+        scorer_digest=scorer.digest,
+        fits=learn_fits(examples, seed, columns=REREAD_NAMES).model_copy(update=scale),
+        thresholds={"gate": gate, "fit": fit, "shortlist": shortlist},
+    )
+    return head, _scores(held, reached)
 
 
 def gate_examples(prepared: Sequence[Prepared]) -> dict[str, GateExamples]:

@@ -39,8 +39,11 @@ class Example:
     kind: str
 
 
-def find_wrong(model: TokenEncoder, sources: Sequence[Source]) -> list[list[int]]:
-    """For each turn of each source the wrong skills that an encoder and TF-IDF rank highest."""
+def find_wrong(model: TokenEncoder | None, sources: Sequence[Source]) -> list[list[int]]:
+    """For each turn of each source the wrong skills that an encoder and TF-IDF rank highest.
+
+    Without an encoder TF-IDF alone ranks.
+    """
     found: list[list[int]] = []
     for source in sources:
         rows = {skill.name: row for row, skill in enumerate(source.roster)}
@@ -86,16 +89,18 @@ def _wrong(turn: LabelledTurn, gold: int | None, near: int | None, best: list[in
     return best[:4]
 
 
-def _likeness(model: TokenEncoder, source: Source) -> NDArray[np.float64]:
+def _likeness(model: TokenEncoder | None, source: Source) -> NDArray[np.float64]:
     """Standardized cosine plus standardized TF-IDF cosine, (turns, skills)."""
     from sklearn.feature_extraction.text import TfidfVectorizer
 
     texts = [turn.text for turn in source.turns]
-    skills = model.encode([document(skill) for skill in source.roster], DOCUMENT_TOKENS).pooled
-    requests = model.encode(texts, REQUEST_TOKENS).pooled
     vectorizer = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2))
     lexical = vectorizer.fit_transform(f"{s.name} {s.description} {s.body}" for s in source.roster)
     shared = (vectorizer.transform(texts) @ lexical.T).toarray()
+    if model is None:
+        return _standard(shared)
+    skills = model.encode([document(skill) for skill in source.roster], DOCUMENT_TOKENS).pooled
+    requests = model.encode(texts, REQUEST_TOKENS).pooled
     return _standard(requests @ skills.T) + _standard(shared)
 
 

@@ -43,6 +43,12 @@ def router_options(command: Command) -> Command:
                 "--encoder", metavar="NAME", help='"minilm", a folder, or a model\'s name.'
             ),
             click.option("--heads", metavar="FILE", help="Heads learned for that encoder."),
+            click.option(
+                "--reranker",
+                metavar="NAME",
+                help='A pair scorer the heads were learned with; "none" for none.  '
+                "[default: shipped]",
+            ),
             click.option("--cache", metavar="DIR", help="Folder of the index cache."),
         ]
     ):
@@ -180,6 +186,7 @@ def load_router(
     encoder: str | None,
     heads: str | None,
     cache: str | None,
+    reranker: str | None = None,
     judge: JudgeChoice | None = None,
     second: Judge | None = None,
 ) -> Router:
@@ -205,6 +212,7 @@ def load_router(
             thresholds=thresholds,
             encoder=encoder,
             heads=heads,
+            reranker=reranker,
             cache=cache,
             progress=progress,
             **(judge or JudgeChoice()).settings(second),

@@ -31,6 +31,7 @@ from router.errors import RouterError
 @click.option("--thresholds", metavar="FILE", help="A TOML file.  [default: those shipped]")
 @click.option("--encoder", metavar="NAME", help='"minilm", a folder, or a model\'s name.')
 @click.option("--heads", metavar="FILE", help="Heads learned for that encoder.")
+@click.option("--reranker", metavar="NAME", help='A pair scorer; "none" for none.')
 @click.option("--cache", metavar="DIR", help="Folder of the index cache.")
 @click.option(
     "--allow-roster",
@@ -113,7 +114,11 @@ def _run(options: dict[str, Any]) -> None:
     config = _config(options)
     log_config = _log_config(options)
     maker = RouterMaker(
-        options["thresholds"], options["encoder"], options["heads"], options["cache"]
+        options["thresholds"],
+        options["encoder"],
+        options["heads"],
+        options["cache"],
+        options["reranker"],
     )
     source = default_source(options["roster"])
     if options["roster"] is not None:

@@ -51,6 +51,7 @@ def suggest(
     thresholds: str | None,
     encoder: str | None,
     heads: str | None,
+    reranker: str | None,
     cache: str | None,
     context: tuple[str, ...],
     allowed_tools: tuple[str, ...],
@@ -66,7 +67,7 @@ def suggest(
             raise click.UsageError("give the request: skill-router suggest 'what shipped in 4.2?'")
         text = sys.stdin.buffer.read(_MOST_STDIN).decode("utf-8", "replace")
     roster = load_roster(roster_path, duplicates)
-    router = load_router(roster, thresholds, encoder, heads, cache, judge)
+    router = load_router(roster, thresholds, encoder, heads, cache, reranker, judge)
     suggestion = router.suggest(
         Turn(
             request=text,

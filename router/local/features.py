@@ -38,6 +38,11 @@ FIT_NAMES = (
 )
 """The columns of `fit_features`."""
 
+PAIR_NAMES = ("pair:logit", "pair:gap", "pair:fit", "pair:fit_gap")
+"""What a pair scorer adds; see `pair_features`."""
+REREAD_NAMES = (*FIT_NAMES, *PAIR_NAMES)
+"""The columns of the fits that a pair scorer takes part in."""
+
 
 def standardized(matrix: Matrix) -> Matrix:
     """Columns with mean 0 and deviation 1 over the roster; 0 for a roster of one skill."""
@@ -96,6 +101,28 @@ def fit_features(
     return np.concatenate([*(part[:count] for part in parts), reread, query], axis=1).astype(
         np.float32
     )
+
+
+def pair_features(scores: NDArray[np.float32], fits: NDArray[np.float32]) -> Matrix:
+    """What the pair scorer adds to the features of the candidates it has read.
+
+    Args:
+        scores: Its logits, shape (c,).
+        fits: Logits of the fits without it, shape (c,).
+
+    Returns:
+        Shape (c, 4), columns as in `PAIR_NAMES`: its logit; by how much that exceeds the best of
+        the others and silence (whose logit is 0); and the same of the fits.
+    """
+    columns = [column for one in (scores, fits) for column in (one, one - _rival(one))]
+    return np.stack(columns, axis=1).astype(np.float32)
+
+
+def _rival(scores: NDArray[np.float32]) -> NDArray[np.float32]:
+    """The best of the others, 0 at least."""
+    ordered = -np.sort(-np.append(scores, np.float32(0.0)))
+    best: NDArray[np.float32] = np.where(scores >= ordered[0], ordered[1], ordered[0])
+    return np.maximum(best, np.float32(0.0))
 
 
 def _best_other(rows: Matrix, ordered: Matrix) -> Matrix:

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from router.errors import WeightsError
-from router.local.features import FIT_NAMES, WIDE_NAMES
+from router.local.features import FIT_NAMES, REREAD_NAMES, WIDE_NAMES
 from router.local.trees import Trees
 from router.thresholds import Thresholds
 
@@ -92,6 +92,24 @@ class FitHead(BaseModel):
         return (self.slope * raw + self.offset).astype(np.float32)
 
 
+class RereadHead(BaseModel):
+    """Fits that a pair scorer takes part in.
+
+    Attributes:
+        scorer: Name of the pair scorer these were learned with.
+        scorer_digest: Its digest.
+        fits: The fits.
+        thresholds: Default thresholds of these fits.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid")
+
+    scorer: str
+    scorer_digest: str
+    fits: FitHead
+    thresholds: dict[str, float]
+
+
 class Heads(BaseModel):
     """Everything learned that comes after the signals.
 
@@ -102,6 +120,7 @@ class Heads(BaseModel):
         gate: The gate.
         fits: The fits.
         thresholds: Default thresholds: gate, fit, shortlist, excerpt.
+        reread: The fits to use instead when a pair scorer reads the shortlist.
         trained_on: Digests of what they were learned on.
         digest: SHA-256 (hex) of the file.
     """
@@ -114,6 +133,7 @@ class Heads(BaseModel):
     gate: GateHead
     fits: FitHead
     thresholds: dict[str, float]
+    reread: RereadHead | None = None
     trained_on: dict[str, Any]
     digest: str = ""
 
@@ -154,7 +174,11 @@ class Heads(BaseModel):
                 f"{path}: is not a heads file ({reason}); make it with skill-router train heads"
             ) from error
         heads._check(path)
-        if heads.wide.columns != WIDE_NAMES or heads.fits.columns != FIT_NAMES:
+        if (
+            heads.wide.columns != WIDE_NAMES
+            or heads.fits.columns != FIT_NAMES
+            or (heads.reread and heads.reread.fits.columns != REREAD_NAMES)
+        ):
             raise WeightsError(
                 f"{path}: was learned on other features than this version computes; "
                 "make it anew with skill-router train heads"
@@ -167,28 +191,40 @@ class Heads(BaseModel):
         Raises:
             WeightsError: If a length is wrong, a number is not finite, or a threshold is unusable.
         """
-        trees = self.fits.trees
         fits = (
-            all(len(one.columns) == len(one.weights) for one in (self.wide, self.fits.linear))
-            and self.fits.linear.columns == self.fits.columns
+            len(self.wide.columns) == len(self.wide.weights)
             and len({len(row) for row in self.gate.weights}) == 1
-            and max(trees.feature, default=0) < len(self.fits.columns)
-            and 0 < trees.depth < 64
-            and _finite((*self.wide.weights, *self.fits.linear.weights, *self.gate.bias))
+            and _finite((*self.wide.weights, self.wide.bias, *self.gate.bias))
             and all(_finite(row) for row in self.gate.weights)
-            and _finite((self.fits.slope, self.fits.offset, trees.base, *trees.value))
+            and all(_usable(head) for head in self._fit_heads())
         )
         if not fits:
             raise WeightsError(
                 f"{path}: its numbers do not fit together; make it with skill-router train heads"
             )
         try:
-            Thresholds.model_validate(self.thresholds)
+            for thresholds in (self.thresholds, *([self.reread.thresholds] if self.reread else [])):
+                Thresholds.model_validate(thresholds)
         except ValidationError as error:
             raise WeightsError(
                 f"{path}: thresholds: {error.errors()[0]['msg']}; make it with skill-router train "
                 "heads"
             ) from error
+
+    def _fit_heads(self) -> list[FitHead]:
+        return [self.fits, *([self.reread.fits] if self.reread else [])]
+
+
+def _usable(head: FitHead) -> bool:
+    trees = head.trees
+    return (
+        len(head.linear.columns) == len(head.linear.weights)
+        and head.linear.columns == head.columns
+        and max(trees.feature, default=0) < len(head.columns)
+        and 0 < trees.depth < 64
+        and _finite((*head.linear.weights, head.linear.bias))
+        and _finite((head.slope, head.offset, trees.base, *trees.value))
+    )
 
 
 def _finite(values: Iterable[float]) -> bool:

@@ -19,6 +19,8 @@ from router.local.excerpt import DEFAULT_EXCERPT, Reader
 from router.local.features import fit_features, softmax, wide_features
 from router.local.heads import Heads, heads_for
 from router.local.index import SkillIndex
+from router.local.pair_reread import PairReread, pair_reread
+from router.local.pair_scorer import PairScorer
 from router.local.signals import Signals, compute_signals
 from router.local.vectors import Progress
 from router.suggestion import Gate, Ranking, Reread
@@ -39,6 +41,7 @@ class LocalJudge:
         encoder: The encoder of the index.
         heads: The learned numbers.
         excerpt: Characters of a body that the reread sees.
+        reread: The reread with a pair scorer, if there is to be one.
     """
 
     def __init__(
@@ -48,12 +51,14 @@ class LocalJudge:
         encoder: Encoder,
         heads: Heads,
         excerpt: int = DEFAULT_EXCERPT,
+        reread: PairReread | None = None,
     ) -> None:
         self.excerpt = excerpt
         self._roster = roster
         self._index = index
         self._encoder = encoder
         self.heads = heads
+        self._pair_reread = reread
         self._rows = {name: row for row, name in enumerate(index.names)}
         self._recent: OrderedDict[Turn, tuple[Signals, NDArray[np.float32]]] = OrderedDict()
         self._lock = threading.Lock()
@@ -67,6 +72,7 @@ class LocalJudge:
         heads: str | Path | Heads | None = None,
         cache: str | Path | None = None,
         progress: Progress | None = None,
+        reranker: str | PairScorer | None = None,
     ) -> Self:
         """A judge for a roster, its index from the cache when it is there.
 
@@ -76,20 +82,28 @@ class LocalJudge:
             heads: A heads file, or heads already read; by default those shipped for the encoder.
             cache: The cache folder; see `router.local.cache.cache_folder`.
             progress: Told how many skills are encoded when an index is built.
+            reranker: The pair scorer of the reread; see `router.local.pair_scorer`. By default
+                the shipped one when the heads were learned with it; "none" for no pair scorer.
 
         Raises:
-            EncoderError: If the encoder cannot be loaded.
+            EncoderError: If the encoder or the reranker cannot be loaded.
             WeightsError: If there are no learned numbers for it.
         """
         loaded = load_encoder(encoder)
         learned = heads_for(loaded.name, loaded.digest, heads)
+        reread = pair_reread(learned, reranker)
         index = IndexCache(cache, loaded).load_or_build(roster, progress)
-        return cls(roster, index, loaded, learned)
+        return cls(roster, index, loaded, learned, reread=reread)
 
     @property
     def digest(self) -> str:
         """Digest of the learned numbers."""
         return self.heads.digest
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """The default thresholds of the fits in use."""
+        return (self._pair_reread or self.heads).thresholds
 
     def rank(self, turn: Turn, roster: Roster) -> tuple[Ranking, Gate]:
         """Rank every skill and answer the three gate questions; see `Judge.rank`.
@@ -135,6 +149,10 @@ class LocalJudge:
             self._reader,
         )
         fit_logits = self.heads.fits.logits(features)
+        if self._pair_reread is not None:
+            fit_logits = self._pair_reread.logits(
+                turn.request_text, candidates, features, fit_logits
+            )
         names = [skill.name for skill in candidates]
         fits = 1.0 / (1.0 + np.exp(-fit_logits))
         return Reread(

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
@@ -16,6 +13,7 @@ from numpy.typing import NDArray
 
 from router.errors import EncoderError
 from router.local.encoder import Encoded
+from router.local.onnx import default_threads, read_graph, session
 
 _BULK = 16
 """Texts from which on an encode is spread over the cores."""
@@ -40,22 +38,13 @@ class OnnxEncoder:
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
-        from tokenizers import Tokenizer
-
         try:
-            card = json.loads((folder / "encoder.json").read_text(encoding="utf-8"))
-            graph = (folder / "encoder.onnx").read_bytes()
-            found = hashlib.sha256(graph).hexdigest()
-            if found != card["sha256"]:
-                raise EncoderError(
-                    f"{folder / 'encoder.onnx'}: its sha256 is {found[:16]}..., not the "
-                    f"{card['sha256'][:16]}... of encoder.json; install the package again"
-                )
-            self._graph = graph
-            self._threads = threads or min(2, os.cpu_count() or 1)
-            self._session: Any = _session(graph, self._threads)
+            graph = read_graph(folder, "encoder")
+            self._graph = graph.content
+            self._threads = threads or default_threads()
+            self._session: Any = session(graph.content, self._threads)
             # onnxruntime's thread-safe; the tokenizer is when its settings are left alone.
-            self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            self._tokenizer = graph.tokenizer
         except EncoderError:
             raise
         except Exception as error:  # onnxruntime and tokenizers raise types of their own
@@ -63,12 +52,10 @@ class OnnxEncoder:
                 f"{folder}: is not a usable encoder ({error}); install the package again, or make "
                 "it with skill-router train export"
             ) from error
-        self._tokenizer.no_padding()
-        self._tokenizer.no_truncation()
-        self.name: str = card["name"]
-        self.dimension: int = card["dimension"]
-        self.token_dimension: int = card["token_dimension"]
-        self.digest: str = found
+        self.name: str = graph.card["name"]
+        self.dimension: int = graph.card["dimension"]
+        self.token_dimension: int = graph.card["token_dimension"]
+        self.digest: str = graph.digest
 
     @classmethod
     def shipped(cls) -> OnnxEncoder:
@@ -85,9 +72,9 @@ class OnnxEncoder:
             rows = [self._run(self._session, text, max_tokens) for text in texts]
         else:
             # Many texts are spread over the cores: a thread a text beats several threads on one.
-            session = self._bulk_session
+            bulk = self._bulk_session
             with ThreadPoolExecutor(self._threads) as pool:
-                rows = list(pool.map(lambda text: self._run(session, text, max_tokens), texts))
+                rows = list(pool.map(lambda text: self._run(bulk, text, max_tokens), texts))
         pooled = np.zeros((len(texts), self.dimension), dtype=np.float32)
         for row, (vector, _, _) in enumerate(rows):
             pooled[row] = vector
@@ -96,30 +83,15 @@ class OnnxEncoder:
     @cached_property
     def _bulk_session(self) -> Any:
         # Made when an index is built, so a process that finds its index in the cache never pays.
-        return _session(self._graph, 1)
+        return session(self._graph, 1)
 
-    def _run(self, session: Any, text: str, max_tokens: int) -> tuple[NDArray[np.float32], ...]:
+    def _run(self, graph: Any, text: str, max_tokens: int) -> tuple[NDArray[np.float32], ...]:
         ids = np.array([self._ids(text, max_tokens)], dtype=np.int64)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
-        pooled, tokens, importance = session.run(["pooled", "tokens", "importance"], inputs)
+        pooled, tokens, importance = graph.run(["pooled", "tokens", "importance"], inputs)
         return pooled[0], tokens[0], importance[0]
 
     def _ids(self, text: str, max_tokens: int) -> list[int]:
         # 12 characters a token is more than any text needs; the rest is never tokenized.
         ids: list[int] = self._tokenizer.encode(text[: max_tokens * 12]).ids
         return ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
-
-
-def _session(graph: bytes, threads: int) -> Any:
-    # onnxruntime's wheels report usage to its maker unless told not to before the import; a
-    # router that promises to be offline must not.
-    os.environ["ORT_DISABLE_TELEMETRY"] = "1"
-    import onnxruntime
-
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = threads
-    options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    # Idle spinning would burn the agent's cores between turns.
-    options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-    return onnxruntime.InferenceSession(graph, options, providers=["CPUExecutionProvider"])

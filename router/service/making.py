@@ -9,7 +9,8 @@ from typing import TYPE_CHECKING
 from roster import Roster
 from router.errors import RouterError
 from router.local.encoder import Encoder, load_encoder
-from router.local.heads import heads_for
+from router.local.heads import Heads, heads_for
+from router.local.pair_scorer import NONE, SHIPPED, OnnxPairScorer, PairScorer, load_pair_scorer
 from router.pipeline import Router
 from router.thresholds import Thresholds
 
@@ -25,6 +26,7 @@ class RouterMaker:
         encoder: See `router.local.encoder.load_encoder`.
         heads: A heads file; None takes the shipped one of the encoder.
         cache: Folder of the index cache; None takes the user's.
+        reranker: See `router.local.pair_reread.pair_reread`; one that is named is loaded once.
 
     Raises:
         RouterError: If anything of the setup is wrong.
@@ -36,13 +38,15 @@ class RouterMaker:
         encoder: str | Encoder | None = None,
         heads: str | Path | None = None,
         cache: str | Path | None = None,
+        reranker: str | None = None,
     ) -> None:
         self._encoder = _one_thread_encoder() if encoder is None else load_encoder(encoder)
         self._thresholds = None if thresholds is None else Thresholds.from_toml(thresholds)
         self._stopping = threading.Event()
         self._heads = heads
         self._cache = cache
-        heads_for(self._encoder.name, self._encoder.digest, heads)
+        learned = heads_for(self._encoder.name, self._encoder.digest, heads)
+        self._reranker = _one_thread_reranker(learned, reranker)
 
     def __call__(self, roster: Roster) -> Router:
         """The router of a roster."""
@@ -51,6 +55,7 @@ class RouterMaker:
             thresholds=self._thresholds,
             encoder=self._encoder,
             heads=self._heads,
+            reranker=self._reranker,
             cache=self._cache,
             progress=self._go_on,
         )
@@ -77,3 +82,16 @@ def _one_thread_encoder() -> Encoder:
     from router.local.onnx_encoder import SHIPPED, OnnxEncoder
 
     return OnnxEncoder(SHIPPED, threads=1)
+
+
+def _one_thread_reranker(heads: Heads, name: str | None) -> str | PairScorer:
+    """The pair scorer to use, loaded once for all routers; the shipped one with one thread."""
+    if name is not None and name != NONE:
+        scorer = load_pair_scorer(name)
+    elif name is None and heads.reread is not None and SHIPPED.is_dir():
+        scorer = OnnxPairScorer(SHIPPED, threads=1)
+    else:
+        return NONE
+    if name is None and heads.reread and scorer.digest != heads.reread.scorer_digest:
+        return NONE
+    return scorer

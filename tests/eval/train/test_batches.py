@@ -13,9 +13,9 @@ from hypothesis import strategies as st
 
 from eval.train.checkpoint import load_start
 from eval.train.contrast import Fits, late_interaction, pair_loss, roster_loss
-from eval.train.encoder import rate
 from eval.train.errors import TrainError
 from eval.train.labelled import find_wrong
+from eval.train.loop import rate
 from eval.train.model import TokenEncoder, Vectors
 from eval.train.pairs import read_pairs
 from eval.train.sampling import Cycle, PairSampler, view

@@ -18,8 +18,9 @@ import torch
 from click.testing import CliRunner, Result
 
 from eval.train.checkpoint import FILE, average, load_checkpoint
-from eval.train.encoder import Settings, train_encoder
+from eval.train.encoder import train_encoder
 from eval.train.errors import TrainError
+from eval.train.loop import Settings
 from eval.train.sources import find_sources
 from router.cli import main
 from router.local.encoder import load_encoder

@@ -1,0 +1,82 @@
+"""The reread with a pair scorer: which one, and what it makes of the fits."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from roster import Skill
+from router.errors import WeightsError
+from router.local.features import pair_features
+from router.local.heads import Heads, RereadHead
+from router.local.pair_scorer import NONE, SHIPPED, OnnxPairScorer, PairScorer, load_pair_scorer
+from router.local.pair_text import pair_text
+
+
+class PairReread:
+    """A pair scorer with the fits that were learned with it.
+
+    Args:
+        scorer: The pair scorer.
+        head: The fits.
+    """
+
+    def __init__(self, scorer: PairScorer, head: RereadHead) -> None:
+        self._scorer = scorer
+        self._head = head
+
+    @property
+    def thresholds(self) -> dict[str, float]:
+        """Default thresholds of these fits."""
+        return self._head.thresholds
+
+    def logits(
+        self,
+        request: str,
+        skills: Sequence[Skill],
+        features: NDArray[np.float32],
+        fits: NDArray[np.float32],
+    ) -> NDArray[np.float32]:
+        """Calibrated fit logits of some candidates.
+
+        Args:
+            request: The request.
+            skills: The candidates, c of them.
+            features: Their features, columns as in `FIT_NAMES`, shape (c, f).
+            fits: Logits of the fits without a pair scorer, shape (c,).
+        """
+        scores = self._scorer.score([(request, pair_text(skill)) for skill in skills])
+        return self._head.fits.logits(
+            np.concatenate([features, pair_features(scores, fits)], axis=1)
+        )
+
+
+def pair_reread(heads: Heads, reranker: str | PairScorer | None = None) -> PairReread | None:
+    """The reread of some heads.
+
+    Args:
+        heads: The learned numbers.
+        reranker: What `load_pair_scorer` takes; "none" for no pair scorer; None for the shipped
+            one if the heads were learned with it.
+
+    Returns:
+        None when no pair scorer is to be used.
+
+    Raises:
+        EncoderError: If the pair scorer cannot be loaded.
+        WeightsError: If one is asked for that the heads were not learned with.
+    """
+    head = heads.reread
+    if reranker == NONE or (reranker is None and (head is None or not SHIPPED.is_dir())):
+        return None
+    scorer = OnnxPairScorer(SHIPPED) if reranker is None else load_pair_scorer(reranker)
+    if head is not None and head.scorer_digest == scorer.digest:
+        return PairReread(scorer, head)
+    if reranker is None:
+        return None
+    raise WeightsError(
+        f"no fits were learned with the reranker {scorer.name!r}; run skill-router train heads "
+        f"--reranker {scorer.name} --out heads.json, then load with heads='heads.json'"
+    )
