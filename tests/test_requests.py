@@ -76,6 +76,25 @@ def test_community_turns_stand_beside_their_roster() -> None:
         )
 
 
+@pytest.mark.parametrize("language", ["zh", "ja", "es", "de", "fr"])
+def test_five_languages_are_alike_on_the_surface(language: str, bundled: Roster) -> None:
+    learned = load_turns(TURNS / "languages-train.jsonl", bundled.names)
+    for turns, covered, uncovered in (
+        (load_turns(TURNS / "languages.jsonl"), 40, 20),
+        (learned, 32, 16),
+    ):
+        halves = [
+            [t for t in turns if t.lang == language and t.covered is c] for c in (True, False)
+        ]
+        assert [len(half) for half in halves] == [covered, uncovered]
+        asking = [share(half, lambda t: "?" in t.text or "\uff1f" in t.text) for half in halves]
+        assert abs(asking[0] - asking[1]) <= 0.13
+        length = [sum(len(t.text) for t in half) / len(half) for half in halves]
+        assert 0.8 <= length[0] / length[1] <= 1.25
+        assert all(turn.gate_answers is not None for half in halves for turn in half)
+    assert {turn.gold for turn in learned if turn.covered} == set(bundled.names)
+
+
 def test_no_turn_stands_in_two_files() -> None:
     seen: dict[str, str] = {}
     for file in sorted(TURNS.rglob("*.jsonl")):
