@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Self
 
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, ValidationError, field_validator
 
 from roster import is_safe_name
 from router.errors import RouterError
@@ -48,13 +48,23 @@ class BlockTemplate(BaseModel):
         Raises:
             RouterError: If a file cannot be read or lacks the placeholder.
         """
+        texts = {"suggested": _text_of(suggested)}
+        if silent is not None:
+            texts["silent"] = _text_of(silent)
         try:
-            texts = {"suggested": Path(suggested).read_text(encoding="utf-8")}
-            if silent is not None:
-                texts["silent"] = Path(silent).read_text(encoding="utf-8")
             return cls.model_validate(texts)
-        except (OSError, ValueError) as error:
-            raise RouterError(f"the block template cannot be used: {error}") from error
+        except ValidationError as error:
+            reason = error.errors()[0]["msg"].removeprefix("Value error, ")
+            raise RouterError(f"{suggested}: {reason}; mend the template") from error
+
+
+def _text_of(path: str | Path) -> str:
+    try:
+        return Path(path).expanduser().read_text(encoding="utf-8")
+    except OSError as error:
+        raise RouterError(f"{path}: cannot be read ({error.strerror}); give a text file") from error
+    except UnicodeDecodeError as error:
+        raise RouterError(f"{path}: byte {error.start} is not UTF-8; save it as UTF-8") from error
 
 
 def suggestion_block(

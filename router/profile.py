@@ -119,7 +119,7 @@ def load_profile(which: str, roster: Roster, store: str | Path | None = None) ->
     try:
         with Store(store or default_path(), create=False) as opened:
             rows = opened.snapshot().of(Profile.kind)
-            profiles = [Profile.model_validate_json(row.content) for row in rows]
+            profiles = [row.record(Profile) for row in rows]
             profile = _chosen(profiles, which, roster, opened.path)
             heads = Heads.from_bytes(
                 opened.file(profile.weights_digest), f"{opened.path}: {profile.name}"

@@ -71,7 +71,7 @@ class Thresholds(BaseModel):
             ) from error
         except UnicodeDecodeError as error:
             raise ThresholdsError(f"{path}: is not UTF-8 text; save it as UTF-8") from error
-        except tomllib.TOMLDecodeError as error:
+        except ValueError as error:  # also numbers of thousands of digits
             raise ThresholdsError(f"{path}: is not TOML: {error}; mend that line") from error
         try:
             return cls.model_validate({**(defaults or {}), **data})

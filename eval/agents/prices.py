@@ -59,7 +59,7 @@ def price_of(model: str, path: str | Path | None = None) -> Price | None:
         first = error.errors()[0]
         field = ".".join(str(part) for part in first["loc"])
         raise AgentError(f"{file}: {field}: {first['msg']}; write input and output") from error
-    except ValueError as error:
+    except (ValueError, RecursionError) as error:
         raise AgentError(f"{file}: is not TOML ({error})") from error
     fitting = [name for name in prices if model.startswith(name)]
     return prices[max(fitting, key=len)] if fitting else None

@@ -41,7 +41,7 @@ def read_procedures(
         raise CostError(f"{path}: cannot be read ({error.strerror}); give a TOML file") from error
     except UnicodeDecodeError as error:
         raise CostError(f"{path}: is not UTF-8 text (byte {error.start}); save it so") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise CostError(f"{path}: is not TOML: {error}; mend that line") from error
     tables = data.pop("procedure", [])
     if not isinstance(tables, list) or not tables:

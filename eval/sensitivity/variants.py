@@ -165,7 +165,7 @@ def _tables(path: Path) -> Sequence[dict[str, Any]]:
         ) from error
     except UnicodeDecodeError as error:
         raise SensitivityError(f"{path}: is not UTF-8 text (byte {error.start})") from error
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise SensitivityError(f"{path}: is not TOML: {error}; mend that line") from error
     tables = data.pop("variant", None)
     if data:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 from collections.abc import Iterator
+from typing import Any
 
 from pydantic import ValidationError
 
@@ -64,7 +65,10 @@ def _contents(rows: list[Stored], files: dict[str, bytes]) -> Iterator[tuple[str
         if sha256(row.content.encode("utf-8")) != row.content_sha256:
             yield "content-changed", f"{what}: the content does not have its sha256"
             continue
-        content = json.loads(row.content)
+        try:
+            content = json.loads(row.content)
+        except (ValueError, RecursionError):
+            content = None
         named = isinstance(content, dict) and (content.get("name"), content.get("version"))
         if named != (row.name, row.version) or canonical_json(content) != row.content:
             yield "content-misplaced", f"{what}: the content is not that version's"
@@ -75,12 +79,20 @@ def _contents(rows: list[Stored], files: dict[str, bytes]) -> Iterator[tuple[str
             except ValidationError as error:
                 yield "content-invalid", f"{what}: {str(error).splitlines()[0]}"
                 continue
-        for item in content.get("files") or ():
-            listed.add(item["sha256"])
-            if item["sha256"] not in files:
-                yield "file-missing", f"{what}: the file {item['path']} is not in the store"
+        for digest in _listed(content):
+            listed.add(digest)
+            if digest not in files:
+                yield "file-missing", f"{what}: the file {digest[:12]} is not in the store"
     for digest in files.keys() - listed:
         yield "file-unlisted", f"no version lists the file {digest[:12]}"
+
+
+def _listed(content: dict[str, Any]) -> list[str]:
+    """Digests of the files that a content of whatever kind lists."""
+    files = content.get("files")
+    items = files if isinstance(files, list) else []
+    found = (item.get("sha256") for item in items if isinstance(item, dict))
+    return [digest for digest in found if isinstance(digest, str)]
 
 
 def _history(

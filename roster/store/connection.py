@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import os
 import sqlite3
 import stat
 from collections.abc import Iterator
 from pathlib import Path
 
+from pydantic import ValidationError
+
 from roster.store.errors import StoreError
 from roster.store.schema import CURRENT, migrate, schema_version
+
+# What is raised when bytes of a row have changed on the disk.
+_UNREADABLE = (ValidationError, UnicodeDecodeError, json.JSONDecodeError, RecursionError)
 
 BUSY_SECONDS = 20.0
 """How long a transaction waits for another process."""
@@ -169,6 +175,11 @@ def translated(path: str) -> Iterator[None]:
         yield
     except sqlite3.IntegrityError:
         raise
+    except _UNREADABLE as error:
+        raise StoreError(
+            f"{path}: holds a row that cannot be read ({type(error).__name__}); restore a copy, or "
+            "move it away and import an export into a new store"
+        ) from error
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "") or ""
         raise StoreError(f"{path}: {_explained(name, str(error))}") from error

@@ -5,12 +5,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
-from typing import Annotated, Any, ClassVar
+from typing import Annotated, Any, ClassVar, TypeVar
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, ValidationError
 
 from roster.roster import Roster
 from roster.skill import DEFAULT_CATEGORY, Skill, Text
+from roster.store.errors import StoreError
 from roster.text import is_safe_name
 
 MAX_INSTRUCTIONS = 1 << 20
@@ -107,6 +108,11 @@ class SkillVersion(Versioned):
         )
 
 
+Record = TypeVar("Record", bound=Versioned)
+
+_MEND = "run skill-router skills check, and restore a copy of the store"
+
+
 class Staging(BaseModel):
     """A validated source, ready to be staged.
 
@@ -158,6 +164,23 @@ class Stored(BaseModel):
     def state(self) -> str:
         """ "active", "retired" or "staged"."""
         return "active" if self.active else "retired" if self.retired else "staged"
+
+    def record(self, model: type[Record]) -> Record:
+        """The content as a record.
+
+        Args:
+            model: The record's class.
+
+        Raises:
+            StoreError: If the content is not what was staged.
+        """
+        what = f"{self.kind} {self.name} {self.version}"
+        if sha256(self.content.encode("utf-8", "surrogatepass")) != self.content_sha256:
+            raise StoreError(f"{what}: the content was changed in the store; {_MEND}")
+        try:
+            return model.model_validate_json(self.content)
+        except ValidationError as error:
+            raise StoreError(f"{what}: the content is no such record; {_MEND}") from error
 
 
 class Event(BaseModel):
@@ -219,9 +242,7 @@ class Snapshot(BaseModel):
     @property
     def skills(self) -> tuple[SkillVersion, ...]:
         """The active skills, by name."""
-        return tuple(
-            SkillVersion.model_validate_json(row.content) for row in self.of(SkillVersion.kind)
-        )
+        return tuple(row.record(SkillVersion) for row in self.of(SkillVersion.kind))
 
     def roster(self) -> Roster:
         """The active skills as a roster."""

@@ -108,7 +108,7 @@ class Shelf(Generic[Record]):
 
     def get(self, name: str, version: str) -> Record:
         """The content of one version. Raises as `row`."""
-        return self._model.model_validate_json(self.row(name, version).content)
+        return self.row(name, version).record(self._model)
 
     def log(self, name: str | None = None, last: int | None = None) -> list[Event]:
         """Decisions in order, of one name or all; only the newest `last` of them when given."""
@@ -159,7 +159,7 @@ class Shelf(Generic[Record]):
             raise self._refused(key, evidence, "the suite is empty; name at least one case")
         if expected is not None and expected != baseline.digest:
             raise self._refused(key, evidence, _changed(expected, baseline.digest))
-        candidate = self._model.model_validate_json(stored.content)
+        candidate = stored.record(self._model)
         try:
             answer = evaluate(candidate, baseline)
             evaluation = answer if isinstance(answer, Evaluation) else Evaluation(results=answer)

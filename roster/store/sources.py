@@ -89,7 +89,7 @@ def _from_toml(path: str) -> Staging:
         raise StageRefusedError(
             f"{path}: byte {error.start} is not UTF-8; save the file as UTF-8"
         ) from None
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # also numbers of thousands of digits
         raise StageRefusedError(f"{path}: is not TOML: {error}; mend that line") from None
     skill = _validated(_TomlSkill, fields, path)
     record = SkillVersion(

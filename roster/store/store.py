@@ -10,8 +10,9 @@ from typing import Self, TypeVar
 from roster.problem import Problem
 from roster.store.check import check_store
 from roster.store.connection import Database
-from roster.store.errors import UnknownVersionError
+from roster.store.errors import StoreError, UnknownVersionError
 from roster.store.records import SkillVersion, Snapshot, Versioned
+from roster.store.records import sha256 as digest_of
 from roster.store.shelf import Shelf, take_snapshot
 from roster.store.transfer import export_store, import_store
 
@@ -67,7 +68,13 @@ class Store:
             ).fetchone()
         if row is None:
             raise UnknownVersionError(f"{self.path}: holds no file with the sha256 {sha256[:64]}")
-        return bytes(row["data"])
+        data = bytes(row["data"])
+        if digest_of(data) != sha256:
+            raise StoreError(
+                f"{self.path}: the file {sha256[:12]} was changed in the store; run skill-router "
+                "skills check, and restore a copy"
+            )
+        return data
 
     def check(self) -> list[Problem]:
         """Prove that the store is whole; see `roster.store.check.check_store`."""

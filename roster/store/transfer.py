@@ -16,6 +16,7 @@ from pydantic import ValidationError
 
 from roster.problem import Problem
 from roster.reading import read_bytes
+from roster.store.check import check_store
 from roster.store.connection import Database
 from roster.store.errors import TransferError
 from roster.store.events import record_event
@@ -122,7 +123,18 @@ def import_store(database: Database, path: Path) -> int:
         if fresh:
             for line, fields in parts["event"]:
                 _insert_event(connection, fields, f"{path}:{line}")
+            _require_whole(database, path)
     return len(new)
+
+
+def _require_whole(database: Database, path: Path) -> None:
+    """Refuse an export whose log does not lead to what it restores."""
+    problems = check_store(database)
+    if problems:
+        raise TransferError(
+            f"{path}: does not make a whole store ({problems[0].message}); nothing was imported. "
+            "Export it again"
+        )
 
 
 def _parsed(data: bytes, path: Path) -> dict[str, list[tuple[int, dict[str, Any]]]]:

@@ -26,6 +26,7 @@ TIMEOUT = 15
 
 BACKUP_SUFFIX = ".skill-router-backup"
 _MAX_FILE = 4 << 20
+_SURROGATE = re.compile("[\ud800-\udfff]")
 _OURS = re.compile(
     r"(?:^|[\s/\\'\"])skill-router(?:\.exe)?['\"]? hook(?:\s|$)|-m router\.start hook"
 )
@@ -230,7 +231,7 @@ def _edit(file: Path, change: Callable[[dict[str, Any]], Outcome]) -> Outcome:
     if outcome in ("unchanged", "absent"):
         return outcome
     try:
-        text = json.dumps(settings, indent=_indent(before), ensure_ascii=False, allow_nan=False)
+        text = _written(settings, _indent(before))
     except ValueError as error:
         raise SettingsError(
             f"{file}: a number is too large to be kept ({error}); nothing was changed"
@@ -238,12 +239,20 @@ def _edit(file: Path, change: Callable[[dict[str, Any]], Outcome]) -> Outcome:
     if before is None or before.endswith(b"\n") or not before.strip():
         text += "\n"
     try:
-        _replace(Path(os.path.realpath(file)), text.encode("utf-8", "surrogatepass"), before)
+        _replace(Path(os.path.realpath(file)), text.encode("utf-8"), before)
     except OSError as error:
         raise SettingsError(
             f"{file}: cannot be written ({error.strerror}); check the folder's mode"
         ) from error
     return outcome
+
+
+def _written(settings: dict[str, Any], indent: int | str) -> str:
+    text = json.dumps(settings, indent=indent, ensure_ascii=False, allow_nan=False)
+    if _SURROGATE.search(text):
+        # An escaped half of a character has no UTF-8: it stays the escape it was.
+        text = json.dumps(settings, indent=indent, ensure_ascii=True, allow_nan=False)
+    return text
 
 
 def _indent(before: bytes | None) -> int | str:

@@ -46,6 +46,8 @@ class Trees(BaseModel):
         nodes = (*self.roots, *self.left, *self.right)
         if any(not 0 <= node < count for node in nodes) or any(f < 0 for f in self.feature):
             raise ValueError("a node points outside the arrays")
+        if not 0 <= self.depth <= count:
+            raise ValueError("the trees are deeper than they have nodes")
         self._arrays = (
             np.array(self.roots, dtype=np.int32),
             np.array(self.feature, dtype=np.int32),

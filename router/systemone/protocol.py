@@ -16,6 +16,9 @@ from router.proposals.parse import parse_strict
 MAX_BODY = 8 << 20
 """Longest request body in bytes, unpacked."""
 
+MAX_FAULTS = 20
+"""Most faults that one refusal names."""
+
 JSONText = str | dict[str, Any] | list[Any]
 
 
@@ -32,21 +35,28 @@ class Refusal(Exception):  # noqa: N818 - an answer of the API, not a failure of
     def __init__(self, status: int, loc: Sequence[str | int], message: str, kind: str) -> None:
         super().__init__(message)
         self.status = status
-        self._detail = [{"loc": ["body", *loc], "msg": message, "type": kind}]
+        self._detail = [{"loc": _place(loc), "msg": message, "type": kind}]
 
     @classmethod
     def of_validation(cls, error: ValidationError, loc: Sequence[str | int] = ()) -> Refusal:
         """All faults that a model found."""
         refusal = cls(422, loc, "the request is not valid", "invalid")
         refusal._detail = [
-            {"loc": ["body", *loc, *one["loc"]], "msg": one["msg"], "type": one["type"]}
-            for one in error.errors(include_url=False, include_input=False, include_context=False)
+            {"loc": _place((*loc, *one["loc"])), "msg": one["msg"], "type": one["type"]}
+            for one in error.errors(include_url=False, include_input=False, include_context=False)[
+                :MAX_FAULTS
+            ]
         ]
         return refusal
 
     def body(self) -> bytes:
         """The response body."""
         return encode({"detail": self._detail})
+
+
+def _place(loc: Sequence[str | int]) -> list[str | int]:
+    """The path to a value; of the sender's own long names, the start."""
+    return ["body", *(part if isinstance(part, int) else part[:80] for part in loc)]
 
 
 class Question(BaseModel):

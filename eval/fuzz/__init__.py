@@ -1,0 +1,1 @@
+"""Hostile inputs for every public entry: ``python -m eval.fuzz``."""
