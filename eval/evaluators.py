@@ -12,6 +12,7 @@ from eval.paired import mcnemar
 from eval.wordings import description_variants
 from roster import Roster
 from roster.store import Evaluation, SkillVersion, Snapshot
+from roster.text import one_line, visible
 
 Ask = Callable[[Roster, Sequence[LabelledTurn]], "list[str | None]"]
 """Answers, for a roster, which skill each turn loads."""
@@ -100,16 +101,24 @@ class RequestsEvaluator:
             for i, turn in enumerate(self._turns)
             if turn.gold != self._name and after[i] == self._name and before[i] != self._name
         ]
-        robbed = {self._turns[i].gold for i in taken}
-        needless = sum(self._turns[i].gold is None for i in taken)
+        needless = [i for i in taken if self._turns[i].gold is None]
         results: dict[str, bool] = {}
-        for case in self.required:
+        reasons: dict[str, str] = {}
+        for case in sorted(self.required):
             if case == OWN:
                 results[case] = sum(right) >= self._min_right * len(own) and not worse
-            elif case == QUIET:
-                results[case] = needless <= self._max_needless
+                reasons[case] = f"{sum(right)} of its {len(own)} requests load it" + (
+                    f", {sum(before[i] == self._name for i in own)} did before" if known else ""
+                )
+                continue
+            if case == QUIET:
+                lost = needless if len(needless) > self._max_needless else []
             else:
-                results[case] = case.removeprefix("keeps:") not in robbed
+                lost = [i for i in taken if self._turns[i].gold == case.removeprefix("keeps:")]
+            results[case] = not lost
+            if lost:
+                more = f" and {len(lost) - 1} more" if len(lost) > 1 else ""
+                reasons[case] = f"newly loads it: {_short(self._turns[lost[0]].text)}{more}"
         evidence = {
             **self._about,
             "roster_before": before_roster.digest,
@@ -119,13 +128,30 @@ class RequestsEvaluator:
             "after": _counts(self._turns, after, self._name),
             "own": {"right": sum(right), "of": len(own), "least_share": self._min_right,
                     "mcnemar": test.model_dump() if known else None},
+            "neighbours": self._neighbours(before, after),
             "taken": [self._row(i, before, after) for i in taken][:_MOST_ROWS],
             "missed": [
                 self._row(i, before, after) for i in own if after[i] != self._name
             ][:_MOST_ROWS],
             "spread": self._spread(candidate, before_roster, sum(right) / len(own)),
         }  # fmt: skip
-        return Evaluation(results=results, evidence=evidence)
+        failed = {case: reason for case, reason in reasons.items() if not results[case]}
+        return Evaluation(results=results, evidence=evidence, reasons=failed)
+
+    def _neighbours(
+        self, before: Sequence[str | None], after: Sequence[str | None]
+    ) -> dict[str, dict[str, int]]:
+        """For each other skill, how many of its requests load it before and after."""
+        found: dict[str, dict[str, int]] = {}
+        for turn, old, new in zip(self._turns, before, after, strict=True):
+            if turn.gold not in (None, self._name):
+                row = found.setdefault(
+                    str(turn.gold), {"requests": 0, "right_before": 0, "right_after": 0}
+                )
+                row["requests"] += 1
+                row["right_before"] += old == turn.gold
+                row["right_after"] += new == turn.gold
+        return found
 
     def _refuse_unknown_golds(self, roster: Roster) -> None:
         unknown = sorted({t.gold for t in self._turns if t.gold is not None} - set(roster.names))
@@ -168,6 +194,11 @@ def with_skills(roster: Roster, versions: Sequence[SkillVersion]) -> Roster:
     fresh = {version.name: version.skill() for version in versions}
     kept = [fresh.pop(skill.name, skill) for skill in roster]
     return Roster.from_skills([*kept, *fresh.values()])
+
+
+def _short(text: str) -> str:
+    text = visible(one_line(text))
+    return f"'{text if len(text) <= 80 else text[:77] + '...'}'"
 
 
 def _counts(

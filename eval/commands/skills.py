@@ -52,7 +52,8 @@ def stage(paths: tuple[str, ...], db: str | None, label: str | None, as_json: bo
                             "content_sha256": record.digest,
                             "source_sha256": staging.source_sha256, "files": files,
                             "unlisted": list(staging.unlisted),
-                            "missing": list(staging.missing)})  # fmt: skip
+                            "missing": list(staging.missing),
+                            "repairs": list(staging.repairs)})  # fmt: skip
     if as_json:
         click.echo(json.dumps(reports, indent=2))
         return
@@ -61,7 +62,8 @@ def stage(paths: tuple[str, ...], db: str | None, label: str | None, as_json: bo
         click.echo(f"{report['name']} {report['version']} {state}")
         click.echo(f"  content {report['content_sha256']}\n  source  {report['source_sha256']}")
         for key, what in (("files", "part of it"), ("unlisted", "not part of it"),
-                          ("missing", "linked to and missing")):  # fmt: skip
+                          ("missing", "linked to and missing"),
+                          ("repairs", "repaired")):  # fmt: skip
             for path in report[key]:  # type: ignore[attr-defined]  # a list, by the line above
                 click.echo(f"  {what}: {visible(path)}")
 

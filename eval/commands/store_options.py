@@ -108,7 +108,8 @@ def add_shelf_commands(group: click.Group, shelf_of: Callable[[Store], Shelf[Any
         """Go back to the version of NAME that was active before."""
         with open_store(db) as store:
             version = shelf_of(store).rollback(name, reason)
-        click.echo(f"{name} {version} is active" if version else f"no version of {name} is active")
+        now = "it had no earlier version, so none of it is active now"
+        click.echo(f"{name} rolled back: {now if version is None else f'{version} is active'}")
 
     @group.command()
     @click.argument("name")
@@ -195,9 +196,11 @@ def _line(event: Event) -> str:
     from roster.text import one_line, visible
 
     evidence = event.evidence
-    notes: Sequence[str] = [
-        f"{key} {evidence[key]}" for key in ("from", "to", "reason") if evidence.get(key)
-    ]
+    notes: Sequence[str] = [f"reason {evidence['reason']}"] if evidence.get("reason") else []
+    if event.decision == "rolled_back":
+        notes = [f"to {evidence.get('to') or 'none'}", *notes]
+    if evidence.get("repairs"):
+        notes = [f"repaired: {len(evidence['repairs'])}", *notes]
     cases = evidence.get("cases")
     if isinstance(cases, dict):
         passed = sum(value is True for value in cases.values())

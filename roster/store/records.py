@@ -122,6 +122,7 @@ class Staging(BaseModel):
         data: Bytes of the listed files by their SHA-256.
         unlisted: Files of the folder that nothing refers to: not part of the version.
         missing: Files that the text links to and that are not there.
+        repairs: What was wrong with the source and is read as a roster reads it.
     """
 
     model_config = ConfigDict(frozen=True, arbitrary_types_allowed=True)
@@ -131,6 +132,7 @@ class Staging(BaseModel):
     data: dict[str, bytes] = {}
     unlisted: tuple[str, ...] = ()
     missing: tuple[str, ...] = ()
+    repairs: tuple[str, ...] = ()
 
 
 class Stored(BaseModel):
@@ -214,12 +216,14 @@ class Evaluation(BaseModel):
     Attributes:
         results: Case name to True. Anything but True itself counts as failed.
         evidence: Whatever explains the results; kept with the decision.
+        reasons: By name of a failed case, why it failed; part of the refusal's message.
     """
 
     model_config = ConfigDict(frozen=True)
 
     results: Mapping[str, Any]
     evidence: dict[str, Any] = {}
+    reasons: dict[str, str] = {}
 
 
 class Snapshot(BaseModel):

@@ -24,6 +24,7 @@ from roster.store.records import (
     canonical_json,
     sha256,
 )
+from roster.text import one_line, visible
 
 Record = TypeVar("Record", bound=Versioned)
 
@@ -60,7 +61,12 @@ class Shelf(Generic[Record]):
         key = (self.kind, record.name, record.version)
         content = record.canonical()
         digest = sha256(content.encode("ascii"))
-        evidence = {"content_sha256": digest, "source_sha256": staging.source_sha256}
+        evidence: dict[str, Any] = {
+            "content_sha256": digest,
+            "source_sha256": staging.source_sha256,
+        }
+        if staging.repairs:
+            evidence["repairs"] = list(staging.repairs)
         with self._database.writing() as connection:
             found = self._row(connection, record.name, record.version)
             if found is None:
@@ -162,17 +168,24 @@ class Shelf(Generic[Record]):
         candidate = stored.record(self._model)
         try:
             answer = evaluate(candidate, baseline)
-            evaluation = answer if isinstance(answer, Evaluation) else Evaluation(results=answer)
-        except Exception as error:
-            reason = f"the evaluator failed ({type(error).__name__}: {str(error)[:300]})"
-            raise self._refused(key, evidence, f"{reason}; mend it and try again") from error
+        # An evaluator that ends the program must not look like an activation to whoever waits.
+        except (Exception, SystemExit) as error:
+            text = visible(one_line(f"{type(error).__name__}: {error}"))[:300]
+            reason = f"the evaluator failed ({text}); mend it and try again"
+            raise self._refused(key, evidence, reason) from error
+        if isinstance(answer, Evaluation):
+            evaluation = answer
+        elif isinstance(answer, Mapping) and all(isinstance(name, str) for name in answer):
+            evaluation = Evaluation(results=answer)
+        else:
+            raise self._refused(key, evidence, _no_answer(answer))
         evidence["cases"] = dict(evaluation.results)
         evidence["evidence"] = evaluation.evidence
         if candidate.canonical() != stored.content:
             raise self._refused(
                 key, evidence, "the evaluator changed its candidate instead of testing it"
             )
-        failed = _failures(evaluation.results, required)
+        failed = _failures(evaluation, required)
         if failed:
             raise self._refused(key, evidence, failed)
         with self._database.writing() as connection:
@@ -294,15 +307,23 @@ def _snapshot(connection: sqlite3.Connection) -> Snapshot:
     return Snapshot(digest=sha256(canonical_json(parts).encode("ascii")), rows=rows)
 
 
-def _failures(results: Mapping[str, Any], required: Collection[str]) -> str:
+def _failures(evaluation: Evaluation, required: Collection[str]) -> str:
+    results = evaluation.results
     missing = sorted(set(required) - set(results))
     failed = sorted(str(name) for name, value in results.items() if value is not True)
     parts = []
     if missing:
         parts.append(f"no answer for the required {_listed(missing)}")
     if failed:
-        parts.append(f"not passed: {_listed(failed)}")
+        reasons = evaluation.reasons
+        told = [f"{name} ({reasons[name]})" if name in reasons else name for name in failed]
+        parts.append(f"not passed: {_listed(told)}")
     return "; ".join(parts)
+
+
+def _no_answer(answer: object) -> str:
+    what = "names that are no texts" if isinstance(answer, Mapping) else type(answer).__name__
+    return f"the evaluator answered {what}; let it answer a mapping of case names to True or False"
 
 
 def _listed(names: list[str]) -> str:

@@ -25,6 +25,9 @@ MAX_TOML_BYTES = 16_384
 
 _ODD = frozenset({"name-unsafe", "name-missing", "description-missing", "description-says-nothing",
                   "description-unknown", "not-utf-8", "nul"})  # fmt: skip
+# Frontmatter that a YAML parser rejects, such as a description with ": ", has one plain reading,
+# the one a roster gives it. Whatever could mean two things is refused.
+_REPAIRED = frozenset({"yaml-rejected", "description-cut-by-comment"})
 _OWN_FIELDS = frozenset({"name", "version", "description", "category", "requires"})
 # The Agent Skills specification, and what agents in use read besides.
 _KNOWN_FIELDS = _OWN_FIELDS.union(
@@ -62,8 +65,9 @@ def read_source(path: str | os.PathLike[str], version: str | None = None) -> Sta
         The version, ready for `Shelf.stage`.
 
     Raises:
-        StageRefusedError: If it cannot be read within bounds, or anything of it is not exactly
-            right. Nothing is guessed: what is staged is what will be evaluated.
+        StageRefusedError: If it cannot be read within bounds, or anything of it could mean two
+            things. Frontmatter that only a YAML parser rejects is read as a roster reads it;
+            `Staging.repairs` says so. What is staged is what will be evaluated.
     """
     place = str(Path(path).expanduser())
     if Path(place).is_dir():
@@ -108,8 +112,13 @@ def _from_folder(folder: Path, version: str | None, file: str | None = None) -> 
     data = _read(path, DEFAULT_MAX_BYTES)
     text, _ = decode(data, path)
     front = parse_frontmatter(text)
+    repairs = []
     for note in front.notes:
-        raise StageRefusedError(f"{path}:{note.line}: {note.message}; {note.remedy}")
+        if note.code not in _REPAIRED:
+            raise StageRefusedError(f"{path}:{note.line}: {note.message}; {note.remedy}")
+        repairs.append(
+            f"line {note.line}: {note.message}, read as a roster reads it; {note.remedy}"
+        )
     unknown = [key for key in front.fields if key not in _KNOWN_FIELDS]
     if unknown:
         key = unknown[0]
@@ -157,6 +166,7 @@ def _from_folder(folder: Path, version: str | None, file: str | None = None) -> 
         data=collected.data,
         unlisted=collected.unlisted,
         missing=collected.missing,
+        repairs=tuple(repairs),
     )
 
 

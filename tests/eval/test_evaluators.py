@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -102,6 +103,12 @@ def test_a_candidate_that_steals_or_misses_is_refused(
     assert store.snapshot().rows == ()
     event = store.skills.log()[-1]
     assert event.evidence["cases"][failed] is False
+    # The message says which request, or how many.
+    assert re.search(
+        rf"{failed} \((newly loads it: '|\d of its 2 requests)", event.evidence["reason"]
+    )
+    neighbour = event.evidence["evidence"]["neighbours"]["bread-bake"]
+    assert neighbour["right_before"] >= neighbour["right_after"] >= 0 < neighbour["requests"]
     assert event.evidence["evidence"]["own"]["of"] == 2
 
 
@@ -237,7 +244,15 @@ def test_commands_from_staging_to_rollback(tmp_path: Path, monkeypatch: pytest.M
     assert "is active" in run("skills", "retire", "opening", "1", code=1)
     assert "2 versions written" in run("skills", "export", "all.jsonl")
     assert "2 versions added" in run("skills", "import", "all.jsonl", "--db", "other.sqlite")
-    assert "no version of opening is active" in run("skills", "rollback", "opening")
+    assert "opening rolled back: it had no earlier version" in run("skills", "rollback", "opening")
+    assert "to none" in run("skills", "log", "--last", "1")
+    folder = tmp_path / "notes"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text(
+        "---\nname: notes\nversion: 1\ndescription: Notes: short ones.\n---\nWrite.\n"
+    )
+    assert "repaired: line 4: the frontmatter is not valid YAML" in run("skills", "stage", "notes")
+    assert "repaired: 1" in run("skills", "log", "--last", "1")
     assert "whole" in run("skills", "check")
     assert "whole" in run("skills", "check", "--db", "other.sqlite")
     (tmp_path / "broken.sqlite").write_text("nothing" * 2000)

@@ -97,6 +97,14 @@ def _raise(candidate: SkillVersion, baseline: Snapshot) -> dict[str, bool]:
     raise RuntimeError("no model")
 
 
+def _end(candidate: SkillVersion, baseline: Snapshot) -> dict[str, bool]:
+    raise SystemExit(0)
+
+
+def _garble(candidate: SkillVersion, baseline: Snapshot) -> dict[str, bool]:
+    raise RuntimeError("two\nlines\x1b[2J")
+
+
 @pytest.mark.parametrize(
     ("evaluate", "says"),
     [
@@ -107,7 +115,15 @@ def _raise(candidate: SkillVersion, baseline: Snapshot) -> dict[str, bool]:
         (lambda c, b: {"opening": "true"}, "not passed: opening"),
         (lambda c, b: {"opening": None}, "not passed: opening"),
         (lambda c, b: {"opening": True, "extra": False}, "not passed: extra"),
-        (lambda c, b: 7, "the evaluator failed"),
+        (lambda c, b: 7, "the evaluator answered int; let it answer a mapping"),
+        (lambda c, b: None, "the evaluator answered NoneType; let it"),
+        (lambda c, b: {1: True, "opening": True}, "names that are no texts; let it"),
+        (
+            lambda c, b: Evaluation(results={"opening": False}, reasons={"opening": "2 of 9"}),
+            r"not passed: opening \(2 of 9\)",
+        ),
+        (_end, "the evaluator failed .SystemExit: 0"),
+        (_garble, r"the evaluator failed .RuntimeError: two lines \[2J\); mend it"),
         (_mutate, "changed its candidate"),
         (_mutate_inside, "changed its candidate"),
         (_raise, "the evaluator failed .RuntimeError: no model"),

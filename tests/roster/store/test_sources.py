@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from roster.store import StageRefusedError, Store, read_source
+from roster import Roster
+from roster.store import SkillVersion, StageRefusedError, Store, read_source
 
 WriteToml = Callable[..., Path]
 
@@ -144,7 +145,8 @@ def test_a_listed_file_must_be_a_file(write_folder: Callable[..., Path], tmp_pat
         ("license: MIT", "no version"),
         ("version: 'one two'", "version"),
         ("version: '1'\nversion: '2'", "twice"),
-        ("version: '1'\nbroken: [", "YAML"),
+        ("version: '1'\nbroken: [", "the field 'broken' is unknown"),
+        ("version: '1'\nlicense: &a MIT", "anchors"),
     ],
 )
 def test_a_skill_file_that_is_not_exactly_right_is_refused(
@@ -186,3 +188,31 @@ def test_any_bytes_are_staged_or_refused(
             assert "\n" not in str(refusal).strip()
         else:
             assert staging.record.name
+
+
+@pytest.mark.parametrize(
+    ("description", "read"),
+    [
+        ("Fix things: quickly. Use when: it broke", "Fix things: quickly. Use when: it broke"),
+        ("'Fix' and mend it. Use when it broke", "'Fix' and mend it. Use when it broke"),
+        ("@mention people. Use when asked", "@mention people. Use when asked"),
+        ("Look at PR #12 and answer. Use when asked", "Look at PR #12 and answer. Use when asked"),
+    ],
+)
+def test_what_yaml_rejects_is_staged_as_a_roster_reads_it(
+    tmp_path: Path, store: Store, description: str, read: str
+) -> None:
+    folder = tmp_path / "mend"
+    folder.mkdir()
+    (folder / "SKILL.md").write_text(
+        f"---\nname: mend\nversion: 1\ndescription: {description}\n---\nMend it.\n"
+    )
+    staging = read_source(folder)
+    assert isinstance(staging.record, SkillVersion)
+    assert staging.record.description == read
+    assert staging.record.description == Roster.from_directory(folder)["mend"].description
+    assert len(staging.repairs) == 1 and staging.repairs[0].startswith("line 4: ")
+    store.skills.stage(staging)
+    assert store.skills.log()[-1].evidence["repairs"] == list(staging.repairs)
+    assert store.skills.get("mend", "1") == staging.record
+    assert store.check() == []
