@@ -5,11 +5,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Generator, Iterable, Sequence
+from itertools import islice
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Self
 
 from roster import Roster, Skill, is_safe_name
+from roster.suspicion import Defended, Quarantine
 from router.block import BlockTemplate
 from router.errors import RouterError
 from router.judge import AsyncJudge, Judge
@@ -19,7 +21,14 @@ from router.local.judge import LocalJudge
 from router.local.vectors import Progress
 from router.proposals.errors import ProposalError
 from router.proposals.within import LateError, call_within
-from router.suggestion import Gate, Ranking, Reason, Reread, Suggestion
+from router.suggestion import (
+    MOST_QUARANTINED,
+    Gate,
+    Ranking,
+    Reason,
+    Reread,
+    Suggestion,
+)
 from router.thresholds import Thresholds, warn_if_stale
 from router.turn import Turn, as_turn
 from router.usage import Usage
@@ -46,6 +55,13 @@ class Router:
         weights_digest: Names the judge's learned numbers in every suggestion.
         cascade: Asks a second judge where this one is unsure; None asks nobody.
         deadline_s: Seconds a turn may take; then there is no suggestion. None waits.
+        defended: What a quarantine leaves of the roster; None takes all of it. The judge then ranks
+            `defended.roster` alone.
+
+    Attributes:
+        roster: The skills as they were given.
+        eligible: Those that the judge ranks, as it reads them.
+        held: Why the others are never suggested, by name.
     """
 
     def __init__(
@@ -57,10 +73,12 @@ class Router:
         *,
         cascade: Cascade | None = None,
         deadline_s: float | None = None,
+        defended: Defended | None = None,
     ) -> None:
         if deadline_s is not None and not 0 < deadline_s < float("inf"):
             raise RouterError(f"deadline_s must be a positive number of seconds, not {deadline_s}")
         self.roster = roster
+        self.eligible, self.held = defended or Defended(roster, {})
         self.judge = judge
         self.thresholds = thresholds or Thresholds()
         self.weights_digest = weights_digest or type(judge).__name__
@@ -83,6 +101,7 @@ class Router:
         progress: Progress | None = None,
         profile: str | None = None,
         store: str | Path | None = None,
+        quarantine: Quarantine | str | Path | None = None,
     ) -> Self:
         """A router for a roster.
 
@@ -102,25 +121,36 @@ class Router:
                 that were evaluated together on this roster. It excludes `judge`, `thresholds` and
                 `heads`.
             store: The store of the profile; by default the user's.
+            quarantine: Which skills are never eligible: a quarantine, a suspicion level, the path
+                of a TOML file, or "off"; by default `SKILL_ROUTER_QUARANTINE`, else the level 0.8.
 
         Raises:
             RouterError: If anything of the setup is wrong (a file, the encoder, the weights).
         """
         if profile is not None:
             return cls._of_profile(
-                roster, profile, store, (judge, thresholds, heads), encoder, cache, progress
+                roster,
+                profile,
+                store,
+                (judge, thresholds, heads),
+                encoder,
+                cache,
+                progress,
+                quarantine,
             )
+        defended = _defended(roster, quarantine)
+        eligible = defended.roster
         if judge is not None and judge not in ("local", "cascade"):
             if isinstance(thresholds, str | Path):
                 thresholds = Thresholds.from_toml(thresholds)
             from router.judges import make_judge
 
-            made = make_judge(judge, roster, thresholds or Thresholds(), setup)
+            made = make_judge(judge, eligible, thresholds or Thresholds(), setup)
             digest = getattr(made, "digest", "")
-            return cls(roster, made, thresholds, digest, deadline_s=deadline_s)
+            return cls(roster, made, thresholds, digest, deadline_s=deadline_s, defended=defended)
         if isinstance(thresholds, str | Path):
             Thresholds.from_toml(thresholds)  # a wrong file should not cost an index first
-        local = LocalJudge.load(roster, encoder, heads, cache, progress)
+        local = LocalJudge.load(eligible, encoder, heads, cache, progress)
         if isinstance(thresholds, str | Path):
             thresholds = Thresholds.from_toml(thresholds, local.heads.thresholds)
         if thresholds is None:
@@ -133,8 +163,16 @@ class Router:
         if judge == "cascade":
             from router.judges import make_cascade
 
-            cascade = make_cascade(roster, setup)
-        return cls(roster, local, thresholds, local.digest, cascade=cascade, deadline_s=deadline_s)
+            cascade = make_cascade(eligible, setup)
+        return cls(
+            roster,
+            local,
+            thresholds,
+            local.digest,
+            cascade=cascade,
+            deadline_s=deadline_s,
+            defended=defended,
+        )
 
     @classmethod
     def _of_profile(
@@ -146,6 +184,7 @@ class Router:
         encoder: str | Encoder | None,
         cache: str | Path | None,
         progress: Progress | None,
+        quarantine: Quarantine | str | Path | None,
     ) -> Self:
         from router.profile import load_profile
 
@@ -162,6 +201,7 @@ class Router:
             heads=loaded.heads,
             cache=cache,
             progress=progress,
+            quarantine=quarantine,
         )
         router.template = loaded.profile.template
         return router
@@ -241,7 +281,7 @@ class Router:
             question = next(steps)
             while True:
                 if question is None:
-                    question = steps.send(self.judge.rank(turn, self.roster))
+                    question = steps.send(self.judge.rank(turn, self.eligible))
                 else:
                     question = steps.send(self.judge.reread(turn, question))
         except StopIteration as end:
@@ -254,7 +294,7 @@ class Router:
             question = next(steps)
             while True:
                 if question is None:
-                    question = steps.send(await judge.arank(turn, self.roster))
+                    question = steps.send(await judge.arank(turn, self.eligible))
                 else:
                     question = steps.send(await judge.areread(turn, question))
         except StopIteration as end:
@@ -266,7 +306,7 @@ class Router:
         candidates for the reread."""
         if not turn.request_text:
             return self._suggestion(None, Reason.GATE, started, detail="the request is blank")
-        if not len(self.roster):
+        if not len(self.eligible):
             return self._suggestion(None, Reason.FITS, started, detail="the roster has no skills")
         answer = yield None
         assert isinstance(answer, tuple)
@@ -274,7 +314,7 @@ class Router:
         times = {"rank": _ms(started)}
         if gate.need < self.thresholds.gate:
             return self._suggestion(None, Reason.GATE, started, times, ranking, gate)
-        shortlist = [self.roster[name] for name in ranking.top(self.thresholds.shortlist)]
+        shortlist = [self.eligible[name] for name in ranking.top(self.thresholds.shortlist)]
         again = perf_counter()
         reread = yield shortlist
         assert isinstance(reread, Reread)
@@ -350,7 +390,17 @@ class Router:
             elapsed_ms={**(times or {}), "total": _ms(started)},
             detail=detail,
             usage={stage: one for stage, one in spent.items() if one is not None},
+            quarantined=dict(islice(self.held.items(), MOST_QUARANTINED)),
         )
+
+
+def _defended(roster: Roster, quarantine: Quarantine | str | Path | None) -> Defended:
+    defended = Quarantine.of(quarantine).apply(roster)
+    for name, reason in islice(defended.held.items(), MOST_QUARANTINED):
+        _log.warning("%s is quarantined and never suggested: %s", name, reason[:300])
+    if len(defended.held) > MOST_QUARANTINED:
+        _log.warning("%d skills are quarantined in all", len(defended.held))
+    return defended
 
 
 def _timed(suggestion: Suggestion, started: float) -> Suggestion:

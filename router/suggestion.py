@@ -12,6 +12,9 @@ from router.usage import Usage
 Unit = Annotated[float, Field(ge=0.0, le=1.0)]
 """A probability."""
 
+MOST_QUARANTINED = 20
+"""Quarantined skills that a suggestion names; a hostile roster could hold thousands."""
+
 
 class Gate(BaseModel):
     """Three answers about the request alone, each a probability.
@@ -134,6 +137,8 @@ class Suggestion(BaseModel):
         detail: One line for the log when the reason needs it (an error, the missing tools).
         usage: What a judge that calls a model spent, by stage; empty for the local judge.
         escalation: How a cascade came to the answer; None without one.
+        quarantined: Why skills of the roster were not eligible whatever the turn, by name; the
+            first `MOST_QUARANTINED` of them.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -152,6 +157,7 @@ class Suggestion(BaseModel):
     detail: str | None = None
     usage: dict[str, Usage] = {}
     escalation: Escalation | None = None
+    quarantined: dict[str, str] = {}
 
     def __str__(self) -> str:
         """A readable explanation, as `skill-router suggest --explain` prints it."""
@@ -203,6 +209,8 @@ def _explain(suggestion: Suggestion) -> list[str]:
             f"({usage.cache_read_tokens:,} more from cache, {usage.cache_write_tokens:,} written), "
             f"{usage.output_tokens:,} out"
         )
+    for name, why in suggestion.quarantined.items():
+        lines.append(f"  quarantined {name}: {why[:200]}")
     if suggestion.elapsed_ms:
         stages = ", ".join(f"{stage} {ms:.1f} ms" for stage, ms in suggestion.elapsed_ms.items())
         lines.append(f"  {stages}")

@@ -90,7 +90,7 @@ def neighbours(router: Router, skill: str, count: int = 5) -> tuple[str, ...]:
         skill: Its name.
         count: Most neighbours.
     """
-    ranking, _ = router.judge.rank(Turn(request=router.roster[skill].description), router.roster)
+    ranking, _ = router.judge.rank(Turn(request=router.roster[skill].description), router.eligible)
     return tuple(name for name in ranking.top(count + 1) if name != skill)[:count]
 
 

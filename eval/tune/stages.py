@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from eval.data import LabelledTurn, requests_digest
+from roster.suspicion import Defended
 from router.pipeline import Router
 from router.suggestion import Suggestion
 from router.thresholds import Thresholds
@@ -124,7 +125,7 @@ def collect(
     Raises:
         TuneError: If a stage fails for a turn: numbers without it would mislead.
     """
-    if not len(router.roster):
+    if not len(router.eligible):
         raise TuneError("the roster has no skills; give one with --roster")
     excerpts = tuple(dict.fromkeys(excerpts))
     settable = isinstance(router.judge, ReadsExcerpt) and len(excerpts) > 1
@@ -206,7 +207,8 @@ def with_thresholds(router: Router, thresholds: Thresholds) -> Router:
         # A shallow copy: index, weights and what was encoded lately are shared.
         judge = copy.copy(judge)
         judge.excerpt = thresholds.excerpt
-    return Router(router.roster, judge, thresholds, router.weights_digest)
+    defended = Defended(router.eligible, router.held)
+    return Router(router.roster, judge, thresholds, router.weights_digest, defended=defended)
 
 
 def _open(router: Router, shortlist: int, excerpt: int) -> Router:

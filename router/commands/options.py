@@ -17,6 +17,8 @@ from router.pipeline import Router
 
 Command = Callable[..., Any]
 
+_QUARANTINE = "router.quarantine"
+
 
 def router_options(command: Command) -> Command:
     """Add the options that choose roster, thresholds, encoder and heads."""
@@ -50,6 +52,15 @@ def router_options(command: Command) -> Command:
                 "[default: shipped]",
             ),
             click.option("--cache", metavar="DIR", help="Folder of the index cache."),
+            click.option(
+                "--quarantine",
+                metavar="WHAT",
+                help="Skills that are never eligible: a suspicion level, a TOML file, or off.  "
+                "[default: 0.8]",
+                # Kept beside the arguments: `load_router` is all that needs it.
+                expose_value=False,
+                callback=_keep_quarantine,
+            ),
         ]
     ):
         command = option(command)
@@ -180,6 +191,15 @@ def load_roster(path: str | None, duplicates: str = "error") -> Roster:
     return load(path, duplicates)  # type: ignore[arg-type]  # click has checked the choice
 
 
+def _keep_quarantine(ctx: click.Context, param: click.Parameter, value: str | None) -> None:
+    ctx.meta[_QUARANTINE] = value
+
+
+def _quarantine() -> str | None:
+    context = click.get_current_context(silent=True)
+    return None if context is None else context.meta.get(_QUARANTINE)
+
+
 def load_router(
     roster: Roster,
     thresholds: str | None,
@@ -215,5 +235,6 @@ def load_router(
             reranker=reranker,
             cache=cache,
             progress=progress,
+            quarantine=_quarantine(),
             **(judge or JudgeChoice()).settings(second),
         )

@@ -34,6 +34,11 @@ from router.errors import RouterError
 @click.option("--reranker", metavar="NAME", help='A pair scorer; "none" for none.')
 @click.option("--cache", metavar="DIR", help="Folder of the index cache.")
 @click.option(
+    "--quarantine",
+    metavar="WHAT",
+    help="Skills that are never suggested: a suspicion level, a TOML file, or off.  [default: 0.8]",
+)
+@click.option(
     "--allow-roster",
     "allowed_roots",
     multiple=True,
@@ -119,6 +124,7 @@ def _run(options: dict[str, Any]) -> None:
         options["heads"],
         options["cache"],
         options["reranker"],
+        options["quarantine"],
     )
     source = default_source(options["roster"])
     if options["roster"] is not None:

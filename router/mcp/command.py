@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from roster import Roster
+from roster.suspicion import Quarantine
 from router.pipeline import Router
 
 
@@ -27,7 +28,18 @@ from router.pipeline import Router
 )
 @click.option("--bundled", is_flag=True, help="Serve the skills that come with the package.")
 @click.option("--thresholds", metavar="FILE", help="A TOML file.  [default: those shipped]")
-def mcp(roster_path: str | None, agent: str, bundled: bool, thresholds: str | None) -> None:
+@click.option(
+    "--quarantine",
+    metavar="WHAT",
+    help="Skills that are never suggested: a suspicion level, a TOML file, or off.  [default: 0.8]",
+)
+def mcp(
+    roster_path: str | None,
+    agent: str,
+    bundled: bool,
+    thresholds: str | None,
+    quarantine: str | None,
+) -> None:
     """Offer suggest_skill, search_skills and load_skill over stdin and stdout."""
     try:
         from router.mcp.server import make_server
@@ -38,7 +50,8 @@ def mcp(roster_path: str | None, agent: str, bundled: bool, thresholds: str | No
     if roster_path and bundled:
         raise click.UsageError("give --roster or --bundled, not both")
     roster = _roster(roster_path, agent, bundled)
-    make_server(lambda: Router.load(roster, thresholds=thresholds)).run("stdio")
+    rules = Quarantine.of(quarantine)  # a wrong one is said now, not at the first turn
+    make_server(lambda: Router.load(roster, thresholds=thresholds, quarantine=rules)).run("stdio")
 
 
 def _roster(path: str | None, agent: str, bundled: bool) -> Roster:

@@ -116,9 +116,9 @@ def make_server(load: Callable[[], Router], caps: DisclosureCaps | None = None) 
         description="Skills that come closest to a text, the likeliest first.",
     )
     def search_skills(query: _Text, limit: Annotated[int, Field(ge=1, le=50)] = 10) -> Matches:
-        if not query.strip() or not len(held.router.roster):
+        if not query.strip() or not len(held.router.eligible):
             return Matches(skills=[])
-        ranking, _ = held.router.judge.rank(Turn(request=query), held.router.roster)
+        ranking, _ = held.router.judge.rank(Turn(request=query), held.router.eligible)
         found = []
         for name, probability in ranking.entries[:limit]:
             skill = held.router.roster[name]

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from roster import Roster
+from roster.suspicion import Quarantine
 from router.errors import RouterError
 from router.local.encoder import Encoder, load_encoder
 from router.local.heads import Heads, heads_for
@@ -27,6 +28,7 @@ class RouterMaker:
         heads: A heads file; None takes the shipped one of the encoder.
         cache: Folder of the index cache; None takes the user's.
         reranker: See `router.local.pair_reread.pair_reread`; one that is named is loaded once.
+        quarantine: See `Router.load`.
 
     Raises:
         RouterError: If anything of the setup is wrong.
@@ -39,12 +41,14 @@ class RouterMaker:
         heads: str | Path | None = None,
         cache: str | Path | None = None,
         reranker: str | None = None,
+        quarantine: str | None = None,
     ) -> None:
         self._encoder = _one_thread_encoder() if encoder is None else load_encoder(encoder)
         self._thresholds = None if thresholds is None else Thresholds.from_toml(thresholds)
         self._stopping = threading.Event()
         self._heads = heads
         self._cache = cache
+        self._quarantine = Quarantine.of(quarantine)
         learned = heads_for(self._encoder.name, self._encoder.digest, heads)
         self._reranker = _one_thread_reranker(learned, reranker)
 
@@ -58,6 +62,7 @@ class RouterMaker:
             reranker=self._reranker,
             cache=self._cache,
             progress=self._go_on,
+            quarantine=self._quarantine,
         )
 
     def close(self) -> None:

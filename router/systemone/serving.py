@@ -66,7 +66,7 @@ class SystemOneServer:
         judge = router.judge
         if not isinstance(judge, LocalJudge):
             raise RouterError("System One is served by the local judge; load the router with it")
-        return cls(RosterJudges(load_encoder(encoder), judge.heads, Judged(router.roster, judge)))
+        return cls(RosterJudges(load_encoder(encoder), judge.heads, Judged(router.eligible, judge)))
 
     def answer(
         self, body: bytes, content_type: str | None = None, encoding: str | None = None
