@@ -20,7 +20,7 @@ from router.local.heads import Heads
 from router.local.judge import LocalJudge
 from router.local.vectors import Progress
 from router.proposals.errors import ProposalError
-from router.proposals.within import LateError, call_within
+from router.proposals.within import LateError, await_within, call_within
 from router.suggestion import (
     MOST_QUARANTINED,
     Gate,
@@ -54,7 +54,8 @@ class Router:
         thresholds: When to stay silent.
         weights_digest: Names the judge's learned numbers in every suggestion.
         cascade: Asks a second judge where this one is unsure; None asks nobody.
-        deadline_s: Seconds a turn may take; then there is no suggestion. None waits.
+        deadline_s: Seconds a turn may take; then there is no suggestion, or with a cascade the
+            local judge's. None waits.
         defended: What a quarantine leaves of the roster; None takes all of it. The judge then ranks
             `defended.roster` alone.
 
@@ -228,9 +229,12 @@ class Router:
         started = perf_counter()
         try:
             turn = as_turn(request, recent_context, allowed_tools, loaded)
-            return call_within(lambda: self._settled(turn, started), self.deadline_s)
+            suggestion = call_within(lambda: self._decide(turn, started), self.deadline_s)
         except Exception as error:  # the turn must survive whatever a judge raises
             return self._failed(error, started)
+        if self.cascade is None:
+            return suggestion
+        return _timed(self.cascade.settle(turn, suggestion, self._left(started)), started)
 
     def suggest_many(self, turns: Iterable[str | Turn]) -> list[Suggestion]:
         """Suggestions for several turns, in their order."""
@@ -250,9 +254,12 @@ class Router:
         started = perf_counter()
         try:
             turn = as_turn(request, recent_context, allowed_tools, loaded)
-            return await asyncio.wait_for(self._asettled(turn, started), self.deadline_s)
+            suggestion = await await_within(lambda: self._adecide(turn, started), self.deadline_s)
         except Exception as error:  # the turn must survive whatever a judge raises
             return self._failed(error, started)
+        if self.cascade is None:
+            return suggestion
+        return _timed(await self.cascade.asettle(turn, suggestion, self._left(started)), started)
 
     async def asuggest_many(self, turns: Iterable[str | Turn]) -> list[Suggestion]:
         """`suggest_many` without blocking the event loop."""
@@ -260,43 +267,47 @@ class Router:
             return [await self.asuggest(turn) for turn in turns]
         return await asyncio.to_thread(self.suggest_many, list(turns))
 
-    def _settled(self, turn: Turn, started: float) -> Suggestion:
-        suggestion = self._decide(turn, started)
-        if self.cascade is None:
-            return suggestion
-        return _timed(self.cascade.settle(turn, suggestion), started)
-
-    async def _asettled(self, turn: Turn, started: float) -> Suggestion:
-        if isinstance(self.judge, AsyncJudge):
-            suggestion = await self._adecide(self.judge, turn, started)
-        else:
-            suggestion = await asyncio.to_thread(self._decide, turn, started)
-        if self.cascade is None:
-            return suggestion
-        return _timed(await self.cascade.asettle(turn, suggestion), started)
+    def _left(self, started: float) -> float | None:
+        """Seconds of the deadline that a turn has not used yet; None without a deadline."""
+        return None if self.deadline_s is None else started + self.deadline_s - perf_counter()
 
     def _decide(self, turn: Turn, started: float) -> Suggestion:
         steps = self._steps(turn, started)
         try:
             question = next(steps)
             while True:
-                if question is None:
-                    question = steps.send(self.judge.rank(turn, self.eligible))
+                try:
+                    answer: _Answer = (
+                        self.judge.rank(turn, self.eligible)
+                        if question is None
+                        else self.judge.reread(turn, question)
+                    )
+                except Exception as error:
+                    question = steps.throw(error)
                 else:
-                    question = steps.send(self.judge.reread(turn, question))
+                    question = steps.send(answer)
         except StopIteration as end:
             suggestion: Suggestion = end.value
             return suggestion
 
-    async def _adecide(self, judge: AsyncJudge, turn: Turn, started: float) -> Suggestion:
+    async def _adecide(self, turn: Turn, started: float) -> Suggestion:
+        judge = self.judge
+        if not isinstance(judge, AsyncJudge):
+            return await asyncio.to_thread(self._decide, turn, started)
         steps = self._steps(turn, started)
         try:
             question = next(steps)
             while True:
-                if question is None:
-                    question = steps.send(await judge.arank(turn, self.eligible))
+                try:
+                    answer: _Answer = (
+                        await judge.arank(turn, self.eligible)
+                        if question is None
+                        else await judge.areread(turn, question)
+                    )
+                except Exception as error:
+                    question = steps.throw(error)
                 else:
-                    question = steps.send(await judge.areread(turn, question))
+                    question = steps.send(answer)
         except StopIteration as end:
             suggestion: Suggestion = end.value
             return suggestion
@@ -316,28 +327,43 @@ class Router:
             return self._suggestion(None, Reason.GATE, started, times, ranking, gate)
         shortlist = [self.eligible[name] for name in ranking.top(self.thresholds.shortlist)]
         again = perf_counter()
-        reread = yield shortlist
+        try:
+            reread = yield shortlist
+        except Exception as error:  # what the first stage found and cost is kept
+            return self._failed(error, started, times, ranking, gate)
         assert isinstance(reread, Reread)
         times["reread"] = _ms(again)
         name, reason, detail = self._verdict(turn, shortlist, reread)
         return self._suggestion(name, reason, started, times, ranking, gate, reread, detail)
 
-    def _failed(self, error: Exception, started: float) -> Suggestion:
+    def _failed(
+        self,
+        error: Exception,
+        started: float,
+        times: dict[str, float] | None = None,
+        ranking: Ranking | None = None,
+        gate: Gate | None = None,
+    ) -> Suggestion:
         """The suggestion of a turn on which the judge gave up, crashed or was too slow."""
         usage: dict[str, Usage] = {}
         if isinstance(error, ProposalError):
             _log.warning("no suggestion: %s", error)
             detail, usage = str(error), {error.stage: error.usage}
-        elif isinstance(error, LateError) or (
-            isinstance(error, TimeoutError) and self.deadline_s is not None
-        ):
+        elif isinstance(error, LateError):
             _log.warning("no suggestion: the router took longer than %s s", self.deadline_s)
             detail = f"timeout: no decision within {self.deadline_s} s"
         else:
             _log.error("the router failed; the turn goes on without a suggestion", exc_info=error)
             detail = f"{type(error).__name__}: {error}"
         return self._suggestion(
-            None, Reason.ROUTER_ERROR, started, detail=detail[:300], usage=usage
+            None,
+            Reason.ROUTER_ERROR,
+            started,
+            times,
+            ranking,
+            gate,
+            detail=detail[:300],
+            usage=usage,
         )
 
     def _verdict(

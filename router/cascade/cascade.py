@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 import threading
 from collections import deque
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from router.cascade.band import Band, local_score
 from router.errors import RouterError
-from router.proposals.within import LateError, call_within
+from router.proposals.within import LateError, await_within, call_within
 from router.suggestion import Escalation, Outcome, Reason, Suggestion
 from router.turn import Turn
 
@@ -59,37 +58,55 @@ class Cascade:
         self._asked: deque[float] = deque()
         self._lock = threading.Lock()
 
-    def settle(self, turn: Turn, local: Suggestion) -> Suggestion:
+    def settle(self, turn: Turn, local: Suggestion, seconds: float | None = None) -> Suggestion:
         """The final answer of a turn.
 
         Args:
             turn: The turn.
             local: What the local judge said.
+            seconds: What the turn's own deadline leaves, beside `deadline_s`; None for no such
+                deadline.
 
         Returns:
-            The second judge's suggestion or the local one, with `Suggestion.escalation`.
+            The second judge's suggestion or the local one, with `Suggestion.escalation`. Never
+            raises.
         """
-        if not self._asks(local):
-            return self._stands(local, Outcome.CERTAIN)
-        if not self._admit():
-            return self._stands(local, Outcome.OVER_BUDGET)
+        wait = self._wait(seconds)
+        stands = self._not_asked(local, wait)
+        if stands is not None:
+            return stands
         try:
-            answer = call_within(lambda: self.second.suggest(turn), self.deadline_s)
-        except LateError:
-            return self._late(local)
+            answer = call_within(lambda: self.second.suggest(turn), wait)
+        except Exception as error:  # the local answer must survive whatever happens
+            return self._failed(local, error, wait)
         return self._answered(local, answer)
 
-    async def asettle(self, turn: Turn, local: Suggestion) -> Suggestion:
+    async def asettle(
+        self, turn: Turn, local: Suggestion, seconds: float | None = None
+    ) -> Suggestion:
         """`settle` without blocking the event loop."""
+        wait = self._wait(seconds)
+        stands = self._not_asked(local, wait)
+        if stands is not None:
+            return stands
+        try:
+            answer = await await_within(lambda: self.second.asuggest(turn), wait)
+        except Exception as error:  # as above
+            return self._failed(local, error, wait)
+        return self._answered(local, answer)
+
+    def _wait(self, seconds: float | None) -> float:
+        return self.deadline_s if seconds is None else min(self.deadline_s, seconds)
+
+    def _not_asked(self, local: Suggestion, wait: float) -> Suggestion | None:
+        """The local answer when the second judge is not asked, else None."""
         if not self._asks(local):
             return self._stands(local, Outcome.CERTAIN)
+        if wait <= 0:
+            return self._stands(local, Outcome.OVER_BUDGET, "the turn has no time left")
         if not self._admit():
             return self._stands(local, Outcome.OVER_BUDGET)
-        try:
-            answer = await asyncio.wait_for(self.second.asuggest(turn), self.deadline_s)
-        except TimeoutError:
-            return self._late(local)
-        return self._answered(local, answer)
+        return None
 
     def _asks(self, local: Suggestion) -> bool:
         # A failed local judge says nothing about certainty, and a blank request or empty roster
@@ -114,9 +131,13 @@ class Cascade:
         escalation = self._escalation(local, Outcome.ANSWERED)
         return answer.model_copy(update={"escalation": escalation})
 
-    def _late(self, local: Suggestion) -> Suggestion:
-        detail = f"timeout: no answer within {self.deadline_s} s"
-        _log.warning("the second judge was too slow; the local answer stands")
+    def _failed(self, local: Suggestion, error: Exception, wait: float) -> Suggestion:
+        if isinstance(error, LateError):
+            detail = f"timeout: no answer within {wait:.3g} s"
+            _log.warning("the second judge was too slow; the local answer stands")
+        else:
+            detail = type(error).__name__
+            _log.error("the second judge failed; the local answer stands", exc_info=error)
         return self._stands(local, Outcome.FAILED, detail)
 
     def _stands(self, local: Suggestion, outcome: Outcome, detail: str | None = None) -> Suggestion:

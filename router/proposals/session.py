@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass
@@ -14,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from router.proposals.errors import ForbiddenProposal, MalformedReply, ProviderTimeout
 from router.proposals.parse import parse_strict
 from router.proposals.records import Attempt, Report, Status
-from router.proposals.within import LateError, call_within
+from router.proposals.within import LateError, await_within, call_within, time_left
 from router.usage import Usage
 
 Value = TypeVar("Value")
@@ -85,11 +84,15 @@ _Steps = Generator[Call, _Outcome, Report[Value]]
 class Session:
     """Budgets that hold over several questions of one turn. Not shared between threads.
 
+    A limit of `call_within` or `await_within` around it counts like its own deadline: whoever
+    waits no longer pays for no further calls.
+
     Args:
         limits: The budgets.
         admit: Asked before every call, repairs included: a text is the reason why no call may
-            start; None lets it start. A call that runs already is not stopped by it.
-        cancelled: Asked between attempts; True ends the session.
+            start; None lets it start. A call that runs already is not stopped by it. When it
+            raises, no call starts.
+        cancelled: Asked between attempts; True ends the session, and so does an exception.
         clock: Seconds that only grow.
     """
 
@@ -149,7 +152,7 @@ class Session:
             while True:
                 outcome: _Outcome
                 try:
-                    outcome = await asyncio.wait_for(provider(call), call.timeout_s)
+                    outcome = await await_within(lambda call=call: provider(call), call.timeout_s)  # type: ignore[misc]
                 except Exception as error:
                     outcome = error
                 call = steps.send(outcome)
@@ -209,11 +212,14 @@ class Session:
         return Status.ADMITTED, "", value, usage
 
     def _may_not_start(self) -> tuple[Status, str] | None:
-        if self._cancelled is not None and self._cancelled():
-            return Status.CANCELLED, "the session was cancelled"
+        try:
+            if self._cancelled is not None and self._cancelled():
+                return Status.CANCELLED, "the session was cancelled"
+        except Exception as error:  # a host that cannot say may have closed the run
+            return Status.CANCELLED, f"asking whether to go on failed: {describe(error)}"
         left = self._left()
         if left is not None and left <= 0:
-            return Status.TIMEOUT, f"the deadline of {self.limits.deadline_s} s has passed"
+            return Status.TIMEOUT, "the deadline has passed"
         limits, used = self.limits, self.usage
         if used.calls >= limits.max_calls:
             return Status.MODEL_CALL_BUDGET_EXHAUSTED, f"{used.calls} calls are the budget"
@@ -221,15 +227,20 @@ class Session:
             return Status.MODEL_CALL_BUDGET_EXHAUSTED, "the budget of bytes is spent"
         if used.tokens >= limits.max_total_tokens:
             return Status.MODEL_CALL_BUDGET_EXHAUSTED, "the budget of tokens is spent"
-        refusal = self._admit() if self._admit is not None else None
+        try:
+            refusal = self._admit() if self._admit is not None else None
+        except Exception as error:  # no answer is no leave
+            refusal = f"the admission check failed: {describe(error)}"
         if refusal is not None:
             return Status.ADMISSION_REFUSED, refusal
         return None
 
     def _left(self) -> float | None:
+        outer = time_left()
         if self.limits.deadline_s is None:
-            return None
-        return self._started + self.limits.deadline_s - self._clock()
+            return outer
+        own = self._started + self.limits.deadline_s - self._clock()
+        return own if outer is None else min(own, outer)
 
 
 def describe(error: Exception) -> str:

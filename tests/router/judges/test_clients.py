@@ -81,7 +81,7 @@ def test_retry_after_in_seconds(judge: str) -> None:
     with loopback(script) as server:
         started = time.monotonic()
         assert router_at(judge, server.url).suggest(REQUEST).name == "mail-send"
-        assert 1.0 <= time.monotonic() - started < 4.0
+        assert 1.0 <= time.monotonic() - started < 20.0
 
 
 @BOTH
