@@ -41,6 +41,9 @@ class Encoder(Protocol):
         digest: Changes when the vectors may change; part of the index cache's key.
         dimension: Length d of a pooled vector.
         token_dimension: Length k of a token vector.
+
+    An encoder may also have an attribute `scripts`, a frozenset of the scripts it was trained on
+    (see `router.local.scripts`); without it, it counts as serving all.
     """
 
     name: str

@@ -21,6 +21,7 @@ from router.local.heads import Heads, heads_for
 from router.local.index import SkillIndex
 from router.local.pair_reread import PairReread, pair_reread
 from router.local.pair_scorer import PairScorer
+from router.local.scripts import as_read
 from router.local.signals import Signals, compute_signals
 from router.local.vectors import Progress
 from router.suggestion import Gate, Ranking, Reread
@@ -92,7 +93,7 @@ class LocalJudge:
         loaded = load_encoder(encoder)
         learned = heads_for(loaded.name, loaded.digest, heads)
         reread = pair_reread(learned, reranker)
-        index = IndexCache(cache, loaded).load_or_build(roster, progress)
+        index = IndexCache(cache, loaded).load_or_build(as_read(roster, loaded), progress)
         return cls(roster, index, loaded, learned, reread=reread)
 
     @property

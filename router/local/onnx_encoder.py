@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 from router.errors import EncoderError
 from router.local.encoder import Encoded
 from router.local.onnx import default_threads, read_graph, session
+from router.local.scripts import CARD, scripts_of_card
 
 _BULK = 16
 """Texts from which on an encode is spread over the cores."""
@@ -55,6 +56,7 @@ class OnnxEncoder:
         self.name: str = graph.card["name"]
         self.dimension: int = graph.card["dimension"]
         self.token_dimension: int = graph.card["token_dimension"]
+        self.scripts = scripts_of_card(graph.card, folder / CARD)
         self.digest: str = graph.digest
 
     @classmethod

@@ -13,6 +13,7 @@ import numpy as np
 
 from router.errors import EncoderError
 from router.local.encoder import Encoded
+from router.local.scripts import ENGLISH, scripts_of_folder
 
 MINILM_NAMES = ("minilm", "sentence-transformers/all-MiniLM-L6-v2", "all-MiniLM-L6-v2")
 MINILM_SHA256 = "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
@@ -74,6 +75,9 @@ class SentenceTransformerEncoder:
                 "sentence-transformers model, or a hub name that this machine can reach"
             ) from error
         self.name = "minilm" if name in MINILM_NAMES else name
+        self.scripts = ENGLISH if name in MINILM_NAMES else None
+        if local is not None and name not in MINILM_NAMES:
+            self.scripts = scripts_of_folder(local)
         # Text models of every kind carry this many tokens' worth of positions; past it they fail.
         self._limit = int(self._model.max_seq_length or 512)
         self.dimension = int(self._model.encode([""], show_progress_bar=False).shape[1])
@@ -98,8 +102,10 @@ class SentenceTransformerEncoder:
         for i, row in enumerate(rows):
             vector = row["sentence_embedding"].detach().float().numpy()
             pooled[i] = vector / max(float(np.linalg.norm(vector)), 1e-9)
-            count = int(row["attention_mask"].sum())
-            vectors = row["token_embeddings"][:count].detach().float().numpy()
+            # Some tokenizers pad on the left, so the first rows need not be the text's.
+            there = row["attention_mask"].bool()
+            vectors = row["token_embeddings"][there].detach().float().numpy()
+            count = len(vectors)
             vectors = vectors / np.maximum(np.linalg.norm(vectors, axis=1, keepdims=True), 1e-9)
             tokens.append(vectors.astype(np.float32))
             importance.append(np.full(count, 1.0 / max(count, 1), dtype=np.float32))
