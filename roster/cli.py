@@ -83,14 +83,25 @@ def prompt(path: str | None, duplicates: Duplicates, width: int) -> None:
 
 @roster.command()
 @roster_option
-@click.option("--strict", is_flag=True, help="Count warnings as errors.")
+@click.option("--strict", is_flag=True, help="Count warnings and suspicions as errors.")
+@click.option(
+    "--quarantine",
+    metavar="WHAT",
+    help="Whose level and trusted skills count: a level, a TOML file, or off.  [default: 0.8]",
+)
 @_json_option
-def check(path: str | None, strict: bool, as_json: bool) -> None:
-    """Report every problem as FILE:LINE; exit with 1 if one is an error."""
+def check(path: str | None, strict: bool, quarantine: str | None, as_json: bool) -> None:
+    """Report every problem as FILE:LINE, and skills that look hostile; exit with 1 on errors."""
     from roster.check import as_errors, check
-    from roster.errors import RosterFormatError
+    from roster.errors import RosterError, RosterFormatError
+    from roster.suspicion import Quarantine, review
 
+    try:
+        rules = Quarantine.of(quarantine)
+    except RosterError as error:
+        raise click.ClickException(str(error)) from None
     digest, count = None, 0
+    suspects: list[dict[str, Any]] = []
     problems: tuple[Problem, ...]
     try:
         loaded = load(path, "first", raw=True)
@@ -98,6 +109,7 @@ def check(path: str | None, strict: bool, as_json: bool) -> None:
         problems = error.problems
     else:
         digest, count = loaded.digest, len(loaded)
+        suspects = review(loaded, rules)
         problems = tuple(
             as_errors([problem])[0] if problem.code == "duplicate-dropped" else problem
             for problem in check(loaded, strict)
@@ -112,6 +124,7 @@ def check(path: str | None, strict: bool, as_json: bool) -> None:
                     "errors": errors,
                     "warnings": len(problems) - errors,
                     "problems": [problem.model_dump() for problem in problems],
+                    "suspicious": suspects,
                 },
                 indent=2,
             )
@@ -119,8 +132,11 @@ def check(path: str | None, strict: bool, as_json: bool) -> None:
     else:
         for problem in problems:
             click.echo(f"{problem.severity}: {problem} [{problem.code}]")
-        click.echo(f"{count} skills, {errors} errors, {len(problems) - errors} warnings")
-    sys.exit(1 if errors else 0)
+        if suspects:
+            _print_suspects(suspects)
+        more = f", {len(suspects)} suspicious" if suspects else ""
+        click.echo(f"{count} skills, {errors} errors, {len(problems) - errors} warnings{more}")
+    sys.exit(1 if errors or (strict and suspects) else 0)
 
 
 def load(path: str | None, duplicates: Duplicates = "error", *, raw: bool = False) -> Roster:
@@ -161,6 +177,27 @@ def _print_table(loaded: Roster) -> None:
     table.add_column("description", no_wrap=True, ratio=1)
     for skill in sorted(loaded, key=lambda each: (each.category, each.name)):
         table.add_row(Text(skill.name), Text(skill.category), Text(index_description(skill, 200)))
+    Console().print(table)
+
+
+def _print_suspects(suspects: list[dict[str, Any]]) -> None:
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    from roster.text import visible
+
+    table = Table(title="Suspicious skills", title_justify="left", expand=True)
+    table.add_column("suspicion", justify="right", no_wrap=True)
+    table.add_column("skill", no_wrap=True, max_width=40)
+    table.add_column("status", no_wrap=True)
+    table.add_column("why", ratio=1)
+    for one in suspects:
+        status = "quarantined" if one["quarantined"] else "review"
+        why = "; ".join(visible(sign["reason"]) for sign in one["signs"])
+        table.add_row(
+            f"{one['score']:.2f}", Text(visible(one["name"])), status, Text(why or one["reason"])
+        )
     Console().print(table)
 
 

@@ -25,6 +25,7 @@ COMMANDS = {
     "tune-band": "eval.commands.band:tune_band",
     "sensitivity": "eval.commands.sensitivity:sensitivity",
     "cost": "eval.commands.cost:cost",
+    "poison": "eval.commands.poison:poison",
     "train": "eval.commands.train:train",
     "skills": "eval.commands.skills:skills",
     "profiles": "eval.commands.profiles:profiles",

@@ -1,7 +1,13 @@
 """Which skills of a roster look hostile, and keeping them from ever being suggested."""
 
 from roster.suspicion.inspect import REVIEW_LEVEL, inspect_roster, inspect_skill
-from roster.suspicion.quarantine import QUARANTINE_LEVEL, Defended, Quarantine, QuarantineError
+from roster.suspicion.quarantine import (
+    QUARANTINE_LEVEL,
+    Defended,
+    Quarantine,
+    QuarantineError,
+    review,
+)
 from roster.suspicion.records import Sign, Suspicion
 
 __all__ = [
@@ -14,4 +20,5 @@ __all__ = [
     "Suspicion",
     "inspect_roster",
     "inspect_skill",
+    "review",
 ]

@@ -51,6 +51,7 @@ def _any_of(patterns: tuple[str, ...]) -> re.Pattern[str]:
     return re.compile(r"\b(?:" + "|".join(patterns) + ")", re.IGNORECASE)
 
 
+_OPENING = 1_500
 _CLAIM = _any_of(_CLAIMS)
 _TO_JUDGE = _any_of(_TO_JUDGES)
 # Marks with which prompts and replies are framed; a description has no use for them.
@@ -62,37 +63,45 @@ _FRAMES = re.compile(
 
 
 def claims(description: str) -> list[Sign]:
-    """Signs of a description that claims every request, or speaks to the judge."""
+    """Signs of a description that claims every request."""
+    found = [match.group() for match in _CLAIM.finditer(_flat(description))]
+    if not found:
+        return []
+    return [
+        Sign(
+            code="claims-every-request",
+            points=min(0.85, 0.5 + 0.35 * (len(found) - 1)),
+            reason=f"the description claims every request: {_quoted(found)}",
+        )
+    ]
+
+
+def instructions(description: str, body: str) -> list[Sign]:
+    """Signs of a text that speaks to whoever chooses between skills.
+
+    Of the body, only the opening is shown to a judge that asks a model. Skills about prompts quote
+    such sentences there, so one of them weighs less than in a description.
+    """
     signs: list[Sign] = []
-    flat = " ".join(unicodedata.normalize("NFKC", without_unseen(description)).split())
-    found = [match.group() for match in _CLAIM.finditer(flat)]
-    if found:
-        signs.append(
-            Sign(
-                code="claims-every-request",
-                points=min(0.85, 0.5 + 0.35 * (len(found) - 1)),
-                reason=f"the description claims every request: {_quoted(found)}",
+    for where, text, one, more in (
+        ("description", description, 0.85, 0.95),
+        ("opening of the text", body[:_OPENING], 0.4, 0.85),
+    ):
+        told = [match.group() for match in _TO_JUDGE.finditer(_flat(text))]
+        told += [match.group().strip() for match in _FRAMES.finditer(text)]
+        if told:
+            signs.append(
+                Sign(
+                    code="addresses-the-judge",
+                    points=one if len(told) == 1 else more,
+                    reason=f"the {where} speaks to whoever chooses skills: {_quoted(told)}",
+                )
             )
-        )
-    told = [match.group() for match in _TO_JUDGE.finditer(flat)]
-    if told:
-        signs.append(
-            Sign(
-                code="addresses-the-judge",
-                points=min(0.95, 0.85 + 0.1 * (len(told) - 1)),
-                reason=f"the description speaks to whoever chooses skills: {_quoted(told)}",
-            )
-        )
-    frames = [match.group().strip() for match in _FRAMES.finditer(description)]
-    if frames:
-        signs.append(
-            Sign(
-                code="prompt-frame",
-                points=0.85,
-                reason=f"the description holds marks that frame a prompt: {_quoted(frames)}",
-            )
-        )
     return signs
+
+
+def _flat(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFKC", without_unseen(text)).split())
 
 
 def _quoted(found: list[str]) -> str:

@@ -11,7 +11,7 @@ from roster.suspicion.words import words
 
 _SKETCH = 4
 _MOST_IN_BUCKET = 32
-_ALIKE = 0.6
+_ALIKE = 0.8
 _FOREIGN = 0.1
 _FEWEST = 8
 
@@ -58,7 +58,7 @@ def near_copies(skills: Sequence[Skill], trusted: Collection[str]) -> dict[str, 
 def _sign(other: Skill, genuine: bool) -> Sign:
     return Sign(
         code="near-copy",
-        points=0.85 if genuine else 0.5,
+        points=0.85 if genuine else 0.45,
         reason=f"the description is that of {other.name!r}, the text is not",
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterable
 
 from roster.roster import Roster
 from roster.skill import Skill
-from roster.suspicion.claims import claims
+from roster.suspicion.claims import claims, instructions
 from roster.suspicion.copies import near_copies
 from roster.suspicion.hidden import hidden_text
 from roster.suspicion.names import lookalike, skeletons
@@ -65,6 +65,7 @@ def _own_signs(skill: Skill) -> list[Sign]:
     return [
         *hidden_text(description, body),
         *claims(description),
+        *instructions(description, body),
         *stuffing(description, body),
         *dangerous_steps(body),
     ]

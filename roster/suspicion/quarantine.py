@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import tomllib
 from pathlib import Path
-from typing import NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
@@ -13,7 +13,7 @@ from roster.errors import RosterError
 from roster.roster import Roster
 from roster.skill import Skill
 from roster.suspicion.hidden import without_unseen
-from roster.suspicion.inspect import inspect_roster
+from roster.suspicion.inspect import REVIEW_LEVEL, inspect_roster
 from roster.suspicion.records import Suspicion
 from roster.suspicion.stuffing import capped
 
@@ -159,6 +159,38 @@ class Quarantine(BaseModel):
             for skill in roster
             if skill.name in self.trusted or skill.digest in self.trusted
         )
+
+
+def review(roster: Roster, quarantine: Quarantine) -> list[dict[str, Any]]:
+    """What `roster check` shows: suspicious and quarantined skills, the worst first.
+
+    Args:
+        roster: The roster.
+        quarantine: Whose list, trusted skills and level count. Suspicion is shown from
+            `REVIEW_LEVEL` on, or from the level if that is lower; whatever the level, also "off".
+
+    Returns:
+        For each skill ``name``, ``source``, ``score``, ``signs`` (``code``, ``points``,
+        ``reason``), ``quarantined`` and ``reason``.
+    """
+    suspects = inspect_roster(roster, quarantine.trusted_names(roster))
+    held = quarantine.apply(roster).held
+    least = min(REVIEW_LEVEL, quarantine.level or REVIEW_LEVEL)
+    shown = []
+    for skill in roster:
+        suspicion = suspects.get(skill.name, Suspicion(name=skill.name))
+        if suspicion.score >= least or skill.name in held:
+            shown.append(
+                {
+                    "name": skill.name,
+                    "source": skill.source,
+                    "score": round(suspicion.score, 4),
+                    "quarantined": skill.name in held,
+                    "reason": held.get(skill.name, suspicion.reason),
+                    "signs": [sign.model_dump() for sign in suspicion.signs],
+                }
+            )
+    return sorted(shown, key=lambda one: (-float(one["score"]), str(one["name"])))
 
 
 def _needs_capping(suspicion: Suspicion) -> bool:

@@ -7,6 +7,7 @@ import re
 from roster.suspicion.records import Sign
 
 _BEFORE = 110
+_NEAR = 160
 _HIDES = re.compile(
     r"\b(?:do not|don't|never|without) (?:tell|inform|notify)(?:ing)? (?:the )?user"
     r"|\b(?:do not|don't|never|without) (?:tell|inform|mention|reveal|notify|disclose|show)(?:ing)?"
@@ -33,16 +34,21 @@ def dangerous_steps(body: str) -> list[Sign]:
         signs.append(_sign("conceals", 0.4, f"the text hides steps: {hides[:80]!r}"))
     if "http" not in low:
         return signs
-    secret = _SECRETS.search(low)
-    if secret and _SENDS.search(low):
+    secret = next((found for found in _SECRETS.finditer(low) if _sent(low, found)), None)
+    if secret:
         signs.append(
             _sign(
-                "sends-secrets", 0.6, f"the text reads {secret.group()!r} and sends something off"
+                "sends-secrets", 0.7, f"the text reads {secret.group()!r} and sends something off"
             )
         )
     if any(_FETCH.search(low, max(0, at.start() - 300), at.start()) for at in _SHELL.finditer(low)):
         signs.append(_sign("runs-downloads", 0.1, "the text pipes a download into a shell"))
     return signs
+
+
+def _sent(low: str, secret: re.Match[str]) -> bool:
+    """Whether something is sent off in the sentences around a secret."""
+    return _SENDS.search(low, max(0, secret.start() - _NEAR), secret.end() + _NEAR) is not None
 
 
 def _hides(low: str) -> str | None:

@@ -95,7 +95,7 @@ def _phrases(description: str, body: str) -> list[Sign]:
             signs.append(
                 Sign(
                     code="quoted-phrases",
-                    points=round(min(0.85, 0.5 + 0.25 * (len(quoted) / fewest - 1)), 3),
+                    points=round(min(0.75, 0.5 + 0.25 * (len(quoted) / fewest - 1)), 3),
                     reason=f"the {where} quotes {len(quoted)} phrases a user might say "
                     f"({share:.0%} of it)",
                 )

@@ -8,13 +8,16 @@ import string
 # As bytes: translating a text that is not ASCII takes ten times as long.
 _SIGNS = bytes(32 if chr(code) in string.punctuation else code for code in range(256))
 
+# First byte of U+2000 to U+2FFF, where dashes, arrows and the lines of boxes stand.
+_SYMBOL = 0xE2
+
 STOP_WORDS = frozenset(
     re.findall(
         rb"\w+",
         b"a an and any are as at be but by can do does for from has have how i if in into is it "
         b"its me my no not of on or our so than that the their them then there these they this to "
         b"up us use used user users using want was we what when where which who will with you "
-        b"your skill",
+        b"your skill http https www com",
     )
 )
 """Words that any text repeats."""
@@ -26,5 +29,5 @@ def words(text: str) -> list[bytes]:
 
 
 def is_content(word: bytes) -> bool:
-    """Whether a word says what a text is about: no stop word, three characters or more."""
-    return len(word) > 2 and word not in STOP_WORDS and not word.isdigit()
+    """Whether a word says what a text is about: no stop word, sign or number, not too short."""
+    return len(word) > 2 and word not in STOP_WORDS and word[0] != _SYMBOL and not word.isdigit()

@@ -1,0 +1,1 @@
+"""Hostile skills planted in a roster, and what they steal."""
