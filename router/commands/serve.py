@@ -74,6 +74,7 @@ from router.errors import RouterError
 @click.option("--log-keep", type=click.IntRange(1), help="Rotated files kept.  [default: 5]")
 @click.option("--spans", is_flag=True, help="Report every decision as OpenTelemetry spans.")
 @click.option("--inherited-lock", type=int, hidden=True)
+@click.option("--warm", metavar="JSON", hidden=True, help="Folders to index first, as `roster`.")
 def serve(**options: Any) -> None:
     """Stay loaded and answer over a Unix socket of your own, or over HTTP with --port."""
     try:
@@ -132,7 +133,9 @@ def _run(options: dict[str, Any]) -> None:
     tracing = Tracing() if options["spans"] else None
     metrics = Metrics()
     log = DecisionLog(log_config, metrics.unlogged) if log_config else None
-    service = Service(config, maker, source, log, tracing, metrics, maker.system_one())
+    service = Service(
+        config, maker, source, log, tracing, metrics, maker.system_one(), _warm(options)
+    )
     server = ServiceServer(service)
     # Each routing thread does its own matrix products: pools of helpers would fight over the cores.
     with threadpool_limits(limits=1), closing(maker):
@@ -163,6 +166,19 @@ def _config(options: dict[str, Any]) -> Any:
         idle_s=options["idle"],
         **{name: value for name, value in given.items() if value is not None},
     )
+
+
+def _warm(options: dict[str, Any]) -> Any:
+    from router.service.problems import Refusal
+    from router.service.strict_json import parse_object
+    from router.service.wire import parse_request
+
+    if options["warm"] is None:
+        return None
+    try:
+        return parse_request({"request": "", **parse_object(options["warm"].encode())}).layers()
+    except (Refusal, UnicodeEncodeError) as error:
+        raise RouterError(f"--warm: {error}") from error
 
 
 def _log_config(options: dict[str, Any]) -> Any:

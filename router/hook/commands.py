@@ -9,7 +9,7 @@ from typing import Any, cast
 
 import click
 
-from router.hook.places import skill_folders
+from router.hook.places import skill_layers
 from router.hook.settings import (
     BACKUP_SUFFIX,
     Agent,
@@ -102,7 +102,8 @@ def status(project: str) -> None:
         for scope in scopes[agent]:
             file = settings_file(agent, scope, folder)
             click.echo(f"{agent:<7} {scope:<8} {_state(file)}  ({file})")
-        for place in skill_folders(agent, str(folder)):
+        for layer in skill_layers(agent, str(folder)):
+            place = layer if isinstance(layer, str) else f"{layer['path']}  ({layer['prefix']}:)"
             click.echo(f"{agent:<7} skills   {place}")
     click.echo(f"service {'running' if is_running() else 'not running; the hook starts it'}")
 

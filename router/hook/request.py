@@ -7,7 +7,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from router.hook.places import skill_folders
+from router.hook.places import skill_layers
 from router.hook.transcript import MAX_MESSAGE, read_tail
 
 MAX_INPUT = 4 << 20
@@ -43,6 +43,7 @@ def suggest_request(
     payload: Mapping[str, Any],
     agent: str | None = None,
     roster: str | None = None,
+    project: str | None = None,
 ) -> dict[str, Any] | None:
     """The request for the service (`/v1/suggest`) that a hook's input stands for.
 
@@ -51,6 +52,7 @@ def suggest_request(
             any of them and hold more; a value of the wrong type counts as missing.
         agent: "claude" or "codex"; by default judged by the payload.
         roster: A folder of skills to use instead of those the agent finds.
+        project: The folder the agent was started in, when that is known.
 
     Returns:
         A JSON object with ``request``, ``recent_context``, ``loaded``, ``roster``, ``session``; or
@@ -64,7 +66,8 @@ def suggest_request(
         return None
     agent = agent or agent_of(payload)
     cwd = payload.get("cwd")
-    folders = [roster] if roster else skill_folders(agent, cwd if isinstance(cwd, str) else None)
+    here = cwd if isinstance(cwd, str) else None
+    folders = [roster] if roster else skill_layers(agent, here, project)
     if not folders:
         return None
     transcript = payload.get("transcript_path")

@@ -9,19 +9,22 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
-from time import monotonic
+from time import monotonic, sleep
 from typing import Any
 
-from router.hook.places import AGENTS
+from router.hook.places import AGENTS, layer_paths
 from router.hook.reply import hook_reply
 from router.hook.request import MAX_INPUT, parse_payload, suggest_request
 from router.service import client
 
-PATIENCE = 8.0
+PATIENCE = 1.5
 """Seconds after which the hook ends in silence; `SKILL_ROUTER_HOOK_SECONDS` is another number."""
 
-_STARTING = 3.0
-_IDLE = "1800"  # seconds without a turn after which a service that was started here leaves
+ALONE = 4.0
+"""The same where no service can be had, and the hook has to load the router itself."""
+
+_ROSTER_WAIT = 0.5  # seconds for a roster whose index may only have to be read
+_IDLE = "14400"  # seconds without a turn after which a service that was started here leaves
 
 
 def main(arguments: Sequence[str]) -> int:
@@ -35,14 +38,14 @@ def main(arguments: Sequence[str]) -> int:
         0, always.
     """
     try:
-        end = monotonic() + _patience()
+        began = monotonic()
         options = _options(arguments)
         if sys.stdin is None:  # closed by whoever started the hook
             return 0
         payload = parse_payload(_read(sys.stdin.fileno()))
-        request = payload and suggest_request(payload, options.agent, options.roster)
+        request = payload and _asked(payload, options)
         if request:
-            reply = hook_reply(_decide(request, end, options.service))
+            reply = hook_reply(_decide(request, began, options.service))
             if reply:
                 _write(json.dumps(reply))
     except Exception as error:  # whatever it is, the user's turn goes on
@@ -73,18 +76,35 @@ def _options(arguments: Sequence[str]) -> _Options:
     return options
 
 
-def _decide(request: Mapping[str, Any], end: float, use_service: bool) -> Mapping[str, Any] | None:
-    """Ask the service; start it when none runs; answer here when it cannot be had."""
-    if use_service and all(os.path.isdir(folder) for folder in request["roster"]):  # noqa: PTH112
-        answer = client.ask(request, _left(end))
-        if answer is not None:
+def _asked(payload: Mapping[str, Any], options: _Options) -> dict[str, Any] | None:
+    # Where Claude Code was started; the working folder may have changed since.
+    project = os.environ.get("CLAUDE_PROJECT_DIR")
+    return suggest_request(payload, options.agent, options.roster, project)
+
+
+def _decide(
+    request: Mapping[str, Any], began: float, use_service: bool
+) -> Mapping[str, Any] | None:
+    """Ask the service; start it when none runs; answer here when it cannot be had.
+
+    A service that is there but not ready costs the turn no more than `PATIENCE`: it makes itself
+    ready for the turns to come.
+    """
+    end = began + _patience(PATIENCE)
+    paths = layer_paths(request["roster"])
+    if use_service and all(os.path.isdir(path) for path in paths):  # noqa: PTH112
+        question = {**request, "roster_wait_s": min(_ROSTER_WAIT, _left(end))}
+        reached, answer = client.reach(question, _left(end))
+        if reached:
             return answer
-        if client.is_running():
-            return None  # it is there and refuses, or is busy: a second try would only wait longer
-        wait = min(_STARTING, _left(end) / 2)
-        if client.ensure_running(wait, arguments=("--idle", _IDLE)):
-            return client.ask(request, _left(end))
-    return _here(request, end)
+        if client.start(("--idle", _IDLE, "--warm", json.dumps({"roster": request["roster"]}))):
+            while monotonic() < end:
+                reached, answer = client.reach(question, _left(end))
+                if reached:
+                    return answer
+                sleep(0.05)
+            return None
+    return _here(request, began + _patience(ALONE))
 
 
 def _here(request: Mapping[str, Any], end: float) -> Mapping[str, Any] | None:
@@ -132,11 +152,11 @@ def _complain(error: Exception) -> None:
     print(f"skill-router: {type(error).__name__}: {error}"[:500], file=sys.stderr)
 
 
-def _patience() -> float:
+def _patience(default: float) -> float:
     try:
-        return min(max(float(os.environ.get("SKILL_ROUTER_HOOK_SECONDS", PATIENCE)), 0.1), 600.0)
+        return min(max(float(os.environ.get("SKILL_ROUTER_HOOK_SECONDS", default)), 0.1), 600.0)
     except ValueError:
-        return PATIENCE
+        return default
 
 
 def _left(end: float) -> float:

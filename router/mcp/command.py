@@ -55,17 +55,17 @@ def mcp(
 
 
 def _roster(path: str | None, agent: str, bundled: bool) -> Roster:
-    from roster.layers import layered
-    from router.hook.places import skill_folders
+    from roster.layers import Layer, layered
+    from router.hook.places import skill_layers
 
     if bundled:
         return Roster.bundled()
     if path:
         return layered([path])
-    folders = skill_folders(agent, str(Path.cwd()))
+    folders = skill_layers(agent, str(Path.cwd()))
     if not folders:
         raise click.ClickException(
             f"no folder with skills was found for {agent} in {Path.cwd()} or your home; give "
             "--roster PATH, or --bundled for the skills that come with the package"
         )
-    return layered(folders)
+    return layered([Layer(each) if isinstance(each, str) else Layer(**each) for each in folders])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from time import monotonic
 from typing import Any
@@ -17,6 +18,7 @@ from starlette.routing import Route
 from starlette.types import Receive, Scope, Send
 
 from roster import Roster
+from roster.layers import Layer
 from router.pipeline import Router
 from router.service.batcher import Batcher
 from router.service.config import ServiceConfig
@@ -49,6 +51,7 @@ class Service:
         tracing: Reports every decision as a span; None reports nothing.
         metrics: Counts.
         system_one: Answers System One requests; None leaves those paths out.
+        warm: Folders whose roster is made ready before anybody asks for it.
     """
 
     def __init__(
@@ -60,18 +63,20 @@ class Service:
         tracing: Tracing | None = None,
         metrics: Metrics | None = None,
         system_one: SystemOneServer | None = None,
+        warm: tuple[Layer, ...] | None = None,
     ) -> None:
         self.config = config
         self.metrics = metrics or Metrics()
         self.activity = Activity()
         self.shelf = Shelf(make_router, config.max_rosters, self.metrics.swap)
         self._source = source
+        self._warm = warm
         self._log = log
         self._tracing = tracing
         self._batcher = Batcher(
             config.workers, config.max_batch, config.max_inflight, self.metrics.batch
         )
-        self._checked: dict[tuple[bool, tuple[str, ...]], tuple[float, Source]] = {}
+        self._checked: dict[tuple[bool, tuple[Layer, ...]], tuple[float, Source]] = {}
         self._started = time.time()
         routes = [
             Route("/v1/suggest", self._suggest, methods=["POST"]),
@@ -100,6 +105,8 @@ class Service:
         await receive()
         if self.config.watch_s:
             self._tasks.append(asyncio.create_task(self.shelf.watch(self.config.watch_s)))
+        if self._warm is not None:
+            self._tasks.append(asyncio.create_task(self._make_ready(self._warm)))
         await send({"type": "lifespan.startup.complete"})
         await receive()
         for task in self._tasks:
@@ -109,6 +116,11 @@ class Service:
         if self._log is not None:
             await asyncio.to_thread(self._log.close)
         await send({"type": "lifespan.shutdown.complete"})
+
+    async def _make_ready(self, layers: tuple[Layer, ...]) -> None:
+        # Whoever asks for the roster is told what is wrong with it.
+        with contextlib.suppress(Refusal):
+            await self.shelf.router(await self._source_of(layers, owner=True))
 
     async def decide(self, asked: SuggestRequest, request: Request, path: str) -> dict[str, Any]:
         """Decide for one turn, note it, and give the answer's record.
@@ -124,8 +136,8 @@ class Service:
         began = time.time()
         try:
             async with asyncio.timeout(self.config.answer_s):
-                source = await self._source_of(asked.roster, on_socket(request.scope))
-                router = await self.shelf.router(source)
+                source = await self._source_of(asked.layers(), on_socket(request.scope))
+                router = await self._router(source, asked.roster_wait_s)
                 suggestion, queue_ms = await self._batcher.suggest(router, asked.turn())
         except TimeoutError:
             raise Refusal(
@@ -141,15 +153,24 @@ class Service:
             self._tracing.record(path, request.headers, began, suggestion, queue_ms)
         return answer_record(suggestion, queue_ms, asked.full)
 
-    async def _source_of(self, folders: Sequence[str] | None, owner: bool) -> Source:
-        if folders is None:
+    async def _router(self, source: Source, wait_s: float | None) -> Router:
+        try:
+            async with asyncio.timeout(wait_s):
+                return await self.shelf.router(source)
+        except TimeoutError:
+            raise Refusal(
+                503, "the roster is being indexed; ask again", headers={"Retry-After": "5"}
+            ) from None
+
+    async def _source_of(self, layers: tuple[Layer, ...] | None, owner: bool) -> Source:
+        if layers is None:
             return self._source
-        key = (owner, tuple(folders))
+        key = (owner, layers)
         known = self._checked.get(key)
         if known is not None and monotonic() - known[0] < _CHECKED_S:
             return known[1]
         roots: tuple[Path, ...] | None = None if owner else self.config.allowed_roots
-        source = await asyncio.to_thread(checked_source, folders, roots)
+        source = await asyncio.to_thread(checked_source, layers, roots)
         if len(self._checked) >= _CHECKED_MOST:
             self._checked.clear()
         self._checked[key] = (monotonic(), source)

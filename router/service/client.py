@@ -55,15 +55,51 @@ def ask(
         The answer's JSON object; ``{}`` for an answer without a body. None when no service runs,
         when it refuses or when it is too slow. Never raises.
     """
+    return reach(request, timeout_s, path=path, address=address)[1]
+
+
+def reach(
+    request: Mapping[str, Any],
+    timeout_s: float = 1.0,
+    *,
+    path: str = "/v1/suggest",
+    address: str | None = None,
+) -> tuple[bool, dict[str, Any] | None]:
+    """`ask`, and whether a service is there at all, though it may refuse or be too slow."""
     try:
         body = json.dumps(request).encode("ascii")
         status, answer = _exchange(_address(address), "POST", path, body, timeout_s)
         if not 200 <= status < 300:
-            return None
+            return True, None
         value = json.loads(answer) if answer else {}
+    except (ConnectionRefusedError, FileNotFoundError, PlaceError):
+        return False, None
+    except TimeoutError:
+        return True, None
     except (OSError, ValueError, TypeError, RecursionError):
-        return None
-    return value if isinstance(value, dict) else None
+        return is_running(address), None
+    return True, value if isinstance(value, dict) else None
+
+
+def start(arguments: Sequence[str] = (), python: str | None = None) -> bool:
+    """Start the user's own service in the background, unless one runs or is on its way.
+
+    Of several processes that find none, one starts it: it takes the lock and hands it down to the
+    service, which holds it as long as it lives.
+
+    Args:
+        arguments: Further arguments of ``skill-router serve``, such as ``("--idle", "600")``.
+        python: The interpreter; by default this one.
+
+    Returns:
+        Whether one is to be expected; False when it cannot be had here. Never raises.
+    """
+    if os.environ.get(ADDRESS_VARIABLE):
+        return False  # somebody else looks after that one
+    try:
+        return _start(runtime_folder(create=True), arguments, python or sys.executable)[0]
+    except (OSError, ValueError):
+        return False
 
 
 def ensure_running(
@@ -74,8 +110,7 @@ def ensure_running(
 ) -> str | None:
     """Make sure that a service runs: the user's own one, on the default socket.
 
-    Of several processes that find none, one starts it: it takes the lock and hands it down to the
-    service, which holds it as long as it lives.
+    Of several processes that find none, one starts it, as `start` has it.
 
     Args:
         wait_s: Seconds to wait until it answers; 0 only starts it.
@@ -94,7 +129,9 @@ def ensure_running(
         address = socket_path(folder)
         if is_running(address):
             return address
-        started = _start(folder, arguments, python or sys.executable)
+        expected, started = _start(folder, arguments, python or sys.executable)
+        if not expected:
+            return None
         end = monotonic() + wait_s
         while (left := end - monotonic()) > 0:
             if is_running(address, left):
@@ -192,14 +229,19 @@ def _parsed(answer: bytes) -> tuple[int, bytes]:
     return int(parts[1]), body
 
 
-def _start(folder: str, arguments: Sequence[str], python: str) -> subprocess.Popen[bytes] | None:
-    """Start a service in the background, unless one runs, is starting, or died a moment ago."""
+def _start(
+    folder: str, arguments: Sequence[str], python: str
+) -> tuple[bool, subprocess.Popen[bytes] | None]:
+    """Start a service in the background, unless one runs, is starting, or died a moment ago.
+
+    Whether one is to be expected, and the process when this call has started it.
+    """
     import importlib.util
     import subprocess
     import time
 
     if not python or any(importlib.util.find_spec(name) is None for name in _NEEDED):
-        return None
+        return False, None
     import fcntl
 
     lock = os.open(lock_path(folder), os.O_RDWR | os.O_CREAT | os.O_CLOEXEC, 0o600)
@@ -207,17 +249,17 @@ def _start(folder: str, arguments: Sequence[str], python: str) -> subprocess.Pop
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except OSError:
-            return None  # somebody else's service lives, or is on its way
+            return True, None  # somebody else's service lives, or is on its way
         # A service that leaves as it should empties the file.
         status = os.fstat(lock)
         if status.st_size and 0 <= time.time() - status.st_mtime < RETRY_SECONDS:
-            return None
+            return False, None
         os.ftruncate(lock, 0)
         os.pwrite(lock, b"started\n", 0)
         command = [python, "-P", "-m", "router.service", "--inherited-lock", str(lock)]
         log = os.open(log_path(folder), os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
         try:
-            return subprocess.Popen(
+            return True, subprocess.Popen(
                 [*command, *arguments],
                 stdin=subprocess.DEVNULL,
                 stdout=log,

@@ -12,6 +12,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from router.hook.places import layer_paths
 from router.hook.reply import hook_reply
 from router.hook.request import suggest_request
 from router.service.config import ServiceConfig
@@ -55,7 +56,8 @@ def _asked(payload: dict[str, Any], roots: Sequence[Path] | None) -> dict[str, A
     asked = suggest_request(payload)
     if asked is None or roots is None:
         return asked
-    folders = [folder for folder in asked["roster"] if _may_name(folder, roots)]
+    layers = zip(asked["roster"], layer_paths(asked["roster"]), strict=True)
+    folders = [layer for layer, path in layers if _may_name(path, roots)]
     if not folders:
         raise Refusal(
             403,

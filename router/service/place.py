@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import stat
 
-PROTOCOL = 1
+PROTOCOL = 2
 """Raised when client and service of different versions no longer understand each other."""
 
 ADDRESS_VARIABLE = "SKILL_ROUTER_SERVICE"

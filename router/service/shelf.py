@@ -55,7 +55,7 @@ class Shelved:
         """What ``/healthz`` says of it."""
         roster = self.router.roster if self.router else Roster()
         return {
-            "paths": list(self.source.paths),
+            "paths": self.source.paths,
             "state": "loading" if self.router is None else "stale" if self.problem else "ready",
             "skills": len(roster),
             "digest": roster.digest if self.router else None,

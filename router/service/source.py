@@ -10,7 +10,7 @@ from pathlib import Path
 
 from roster import Roster, RosterNotFoundError
 from roster.discover import discover
-from roster.layers import layered
+from roster.layers import Layer, layered
 from router.service.problems import Refusal
 
 # What an edit does to a skill when it goes wrong: these are read as well as can be on a first
@@ -36,10 +36,15 @@ class Source:
     """Folders of skills, the nearest first, or one file.
 
     Attributes:
-        paths: Real paths.
+        layers: Real paths, and what the names of their skills begin with.
     """
 
-    paths: tuple[str, ...]
+    layers: tuple[Layer, ...]
+
+    @property
+    def paths(self) -> list[str]:
+        """The real paths."""
+        return [layer.path for layer in self.layers]
 
     def load(self) -> Roster:
         """The roster: of two skills of one name, that of the first folder counts.
@@ -47,7 +52,7 @@ class Source:
         Raises:
             RosterError: If a path is not there, or a file is no roster.
         """
-        return layered(self.paths)
+        return layered(self.layers)
 
     def fingerprint(self) -> str:
         """A digest of names, sizes and times of all skill files; changes whenever one is edited."""
@@ -96,11 +101,11 @@ def broken_edit(old: Roster, new: Roster) -> str | None:
     return None
 
 
-def checked_source(folders: Sequence[str], roots: Iterable[Path] | None) -> Source:
+def checked_source(layers: Sequence[Layer], roots: Iterable[Path] | None) -> Source:
     """The source of the folders that a client names.
 
     Args:
-        folders: Paths from a request.
+        layers: Folders from a request.
         roots: Folders below which they must lie, links resolved; None allows every folder.
 
     Returns:
@@ -110,8 +115,8 @@ def checked_source(folders: Sequence[str], roots: Iterable[Path] | None) -> Sour
         Refusal: If a path is not absolute, climbs with ``..``, is no folder, or lies outside.
     """
     allowed = None if roots is None else [os.path.realpath(root) for root in roots]
-    paths: dict[str, None] = {}
-    for folder in folders:
+    found: dict[Layer, None] = {}
+    for folder, prefix in layers:
         shown = repr(folder[:200])
         if "\0" in folder or not Path(folder).is_absolute():
             raise Refusal(422, f"roster: {shown} is not an absolute path; send one")
@@ -131,8 +136,8 @@ def checked_source(folders: Sequence[str], roots: Iterable[Path] | None) -> Sour
             )
         if not is_folder:
             raise Refusal(404, f"roster: {shown} is no folder")
-        paths[real] = None
-    return Source(tuple(paths))
+        found[Layer(real, prefix)] = None
+    return Source(tuple(found))
 
 
 def is_below(path: str, root: str) -> bool:
@@ -149,8 +154,8 @@ def default_source(path: str | None) -> Source:
     if path is None:
         import roster
 
-        return Source((str(Path(roster.__file__).parent / "bundled"),))
+        return Source((Layer(str(Path(roster.__file__).parent / "bundled")),))
     real = os.path.realpath(Path(path).expanduser())
     if not Path(real).exists():
         raise RosterNotFoundError(f"{path} does not exist; check the path of the roster")
-    return Source((real,))
+    return Source((Layer(real),))

@@ -6,12 +6,13 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
+from roster.layers import Layer
 from router.block import suggestion_block
 from router.service.problems import Refusal
 from router.suggestion import Suggestion
 from router.turn import Turn
 
-MAX_FOLDERS = 32
+MAX_FOLDERS = 128
 """Most roster folders of one request."""
 
 MAX_REQUEST = 400_000
@@ -20,6 +21,20 @@ MAX_REQUEST = 400_000
 Text = Annotated[str, StringConstraints(max_length=MAX_REQUEST)]
 Name = Annotated[str, StringConstraints(max_length=256)]
 Folder = Annotated[str, StringConstraints(min_length=1, max_length=4096)]
+
+
+class PrefixedFolder(BaseModel):
+    """A folder whose skills are named ``prefix:folder``, such as those of a plugin.
+
+    Attributes:
+        path: Absolute path.
+        prefix: What the names begin with; "" leaves them as they are.
+    """
+
+    model_config = ConfigDict(frozen=True, extra="forbid", strict=True)
+
+    path: Folder
+    prefix: Annotated[str, StringConstraints(max_length=100)] = ""
 
 
 class SuggestRequest(BaseModel):
@@ -31,7 +46,10 @@ class SuggestRequest(BaseModel):
         allowed_tools: Tools the agent may use; null when unknown.
         loaded: Skills the session has loaded already.
         roster: Absolute folders of skills, the nearest first: of two skills of one name, that of
-            the first folder counts. null means the roster the service was started with.
+            the first folder counts. null means the roster the service was started with. A folder
+            is a path, or an object of ``path`` and ``prefix``.
+        roster_wait_s: Seconds to wait when the roster is not ready yet, then 503; null waits as
+            long as the service answers at all. It goes on being indexed either way.
         session: Whatever names the conversation; only the decision log reads it.
         full: Whether to answer with everything that led to the suggestion.
     """
@@ -42,9 +60,21 @@ class SuggestRequest(BaseModel):
     recent_context: Annotated[list[Text], Field(max_length=200)] = []
     allowed_tools: Annotated[list[Name], Field(max_length=2_000)] | None = None
     loaded: Annotated[list[Name], Field(max_length=2_000)] = []
-    roster: Annotated[list[Folder], Field(min_length=1, max_length=MAX_FOLDERS)] | None = None
+    roster: (
+        Annotated[list[Folder | PrefixedFolder], Field(min_length=1, max_length=MAX_FOLDERS)] | None
+    ) = None
+    roster_wait_s: Annotated[float, Field(ge=0.0, le=600.0)] | None = None
     session: Name | None = None
     full: bool = False
+
+    def layers(self) -> tuple[Layer, ...] | None:
+        """The folders to choose from, the nearest first; None for the service's own roster."""
+        if self.roster is None:
+            return None
+        return tuple(
+            Layer(each) if isinstance(each, str) else Layer(each.path, each.prefix)
+            for each in self.roster
+        )
 
     def turn(self) -> Turn:
         """The turn to be routed."""

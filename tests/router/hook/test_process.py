@@ -12,13 +12,15 @@ import threading
 from collections.abc import Callable, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from time import perf_counter
+from time import perf_counter, sleep
 from typing import Any
 
 import pytest
 
 from router import suggestion_block
+from router.hook.indexing import index_in_background, is_indexing
 from router.hook.request import suggest_request
+from router.hook.run import PATIENCE
 from router.service.client import ask, ensure_running, is_running
 from router.service.place import runtime_folder, socket_path
 
@@ -48,6 +50,7 @@ class FakeService:
     def __init__(self) -> None:
         self.asked: list[dict[str, Any]] = []
         self.answer: dict[str, Any] = {}
+        self.status = 200
         self.delay = threading.Event()
         self.delay.set()
 
@@ -67,7 +70,7 @@ def service(monkeypatch: pytest.MonkeyPatch) -> Iterator[FakeService]:
 
         def _send(self, value: dict[str, Any]) -> None:
             data = json.dumps(value).encode()
-            self.send_response(200)
+            self.send_response(fake.status)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -217,19 +220,109 @@ def test_the_hook_starts_the_service_and_then_asks_it(
     assert again is not None and again["name"] in (None, "pptx-author")
 
 
-def test_a_router_that_is_still_at_work_when_time_is_up_is_left_in_silence(tmp_path: Path) -> None:
+def _indexing(cache: Path) -> set[int]:
+    """Processes that make an index in this cache."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        try:
+            if (
+                b"router.hook.indexing" in (entry / "cmdline").read_bytes()
+                and f"SKILL_ROUTER_CACHE={cache}\0".encode() in (entry / "environ").read_bytes()
+            ):
+                found.add(int(entry.name))
+        except (OSError, ValueError):
+            continue
+    return found
+
+
+@pytest.fixture
+def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A cache of its own, and nobody who goes on writing it when the test is over."""
+    folder = tmp_path / "cache"
+    monkeypatch.setenv("SKILL_ROUTER_CACHE", str(folder))
+    yield folder
+    for pid in _indexing(folder):
+        os.kill(pid, signal.SIGKILL)
+
+
+def test_a_router_that_is_still_at_work_when_time_is_up_is_left_in_silence(
+    cache: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """Native threads that are still encoding must not abort the process as it ends."""
-    done = subprocess.run(
-        [sys.executable, "-m", "router.start", "hook", "--no-service", "--roster", str(BUNDLED)],
-        input=json.dumps({"prompt": DECK}).encode(),
-        env={
-            **os.environ,
-            "HOME": str(tmp_path),
-            "SKILL_ROUTER_CACHE": str(tmp_path / "empty"),
-            "SKILL_ROUTER_HOOK_SECONDS": "2.5",
-        },
-        cwd=ROOT,
-        capture_output=True,
-        timeout=60,
-    )
-    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    monkeypatch.setenv("SKILL_ROUTER_HOOK_SECONDS", "2.5")
+    out, done = hook({"prompt": DECK}, "--no-service", "--roster", str(BUNDLED))
+    assert (out, done.stderr) == ("", b"")
+
+
+@pytest.mark.slow
+def test_without_a_service_the_index_is_made_in_the_background_once(
+    cache: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write("skills", "pptx-author", "Create PowerPoint slide decks from an outline.")
+    for number in range(60):
+        write("skills", f"other-{number}", f"Bakes bread number {number}.")
+    monkeypatch.setenv("SKILL_ROUTER_HOOK_SECONDS", "30")
+    given = ({"prompt": DECK}, "--no-service", "--roster", str(folder))
+    seen: set[int] = set()
+    for _ in range(3):
+        assert hook(*given)[0] == ""
+        seen |= _indexing(cache)
+        if not _indexing(cache):
+            break
+    assert len(seen) == 1
+    while _indexing(cache):
+        sleep(0.1)
+    assert list(cache.glob("*/*.npz"))
+    assert "pptx-author" in hook(*given)[0]
+
+
+def test_a_cache_that_cannot_be_written_starts_no_indexing(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    monkeypatch.setenv("SKILL_ROUTER_CACHE", str(blocked / "cache"))
+    with pytest.raises(OSError):
+        index_in_background(["/nowhere"])
+    assert not is_indexing()
+
+
+def test_while_a_roster_is_indexed_the_service_is_asked_once_and_nothing_is_said(
+    service: FakeService, write: Write
+) -> None:
+    write("home/.claude/skills", "pptx-author")
+    service.status = 503
+    started = perf_counter()
+    assert hook({"prompt": DECK})[0] == ""
+    assert perf_counter() - started < 5
+    (asked,) = service.asked
+    assert 0 < asked["roster_wait_s"] <= 0.5
+
+
+@pytest.mark.slow
+def test_a_cold_turn_is_not_held_up_and_the_next_ones_are_answered(
+    cache: Path, tmp_path: Path, write: Write, stopped: None
+) -> None:
+    write("home/.claude/skills", "pptx-author", "Create PowerPoint slide decks from an outline.")
+    for number in range(40):
+        write("home/.claude/skills", f"other-{number}", f"Bakes bread number {number}.")
+    payload = {"prompt": DECK, "cwd": str(tmp_path)}
+    started = perf_counter()
+    hook(payload)
+    assert perf_counter() - started < PATIENCE + 5  # a slow machine's own time to start a process
+    for _ in range(100):
+        out, _done = hook(payload)
+        if out:
+            break
+        sleep(0.5)
+    assert "pptx-author" in out
+
+
+def test_the_folder_claude_code_was_started_in_counts(
+    service: FakeService, tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = write("work/.claude/skills", "pptx-author")
+    monkeypatch.setenv("CLAUDE_PROJECT_DIR", str(tmp_path / "work"))
+    (tmp_path / "work" / "deep").mkdir()
+    hook({"prompt": DECK, "cwd": str(tmp_path / "work" / "deep")})
+    assert service.asked[0]["roster"] == [str(folder)]

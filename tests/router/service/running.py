@@ -12,6 +12,7 @@ from typing import Any
 import httpx
 
 from roster import Roster, Skill
+from roster.layers import Layer
 from router import Gate, Ranking, Reread, Router, Thresholds, Turn
 from router.service.app import Service
 from router.service.config import DecisionLogConfig, ServiceConfig
@@ -91,6 +92,7 @@ def running(
     make: Callable[[Roster], Router] | None = None,
     log: DecisionLogConfig | None = None,
     tracing: Tracing | None = None,
+    warm: tuple[Layer, ...] | None = None,
     **limits: Any,
 ) -> Iterator[Running]:
     """A service for a roster, on a free TCP port unless `limits` say otherwise."""
@@ -110,6 +112,7 @@ def running(
         DecisionLog(log, metrics.unlogged) if log else None,
         tracing,
         metrics,
+        warm=warm,
     )
     server = ServiceServer(service)
     ready = threading.Event()

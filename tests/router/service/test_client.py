@@ -18,7 +18,7 @@ import pytest
 
 from router.service import client
 from router.service.client import ask, ensure_running, is_running
-from router.service.place import PlaceError, runtime_folder, socket_path
+from router.service.place import PROTOCOL, PlaceError, runtime_folder, socket_path
 from tests.router.service.running import running
 from tests.router.service.test_limits import until
 
@@ -177,7 +177,9 @@ def test_it_is_started_answers_drains_and_leaves_nothing_behind(place: Path, ski
     os.kill(pid, signal.SIGTERM)
     until(lambda: not _services(place), 30)
     assert not Path(address).exists()
-    assert (place / "service-1.lock").stat().st_size == 0  # the next one may start at once
+    assert (
+        place / f"service-{PROTOCOL}.lock"
+    ).stat().st_size == 0  # the next one may start at once
 
 
 @pytest.mark.slow
@@ -197,7 +199,7 @@ def test_one_that_died_is_not_started_again_at_once(place: Path) -> None:
     started = time.monotonic()
     assert ensure_running(30, arguments=("--roster", "/no/such/roster")) is None
     assert time.monotonic() - started < 20
-    assert "does not exist" in (place / "service-1.log").read_text()
+    assert "does not exist" in (place / f"service-{PROTOCOL}.log").read_text()
     again = time.monotonic()
     assert ensure_running(0.2) is None
     assert time.monotonic() - again < 2 and not _services(place)
@@ -208,7 +210,7 @@ def test_without_the_server_package_nothing_is_started(
 ) -> None:
     monkeypatch.setattr(client, "_NEEDED", ("no_such_package",))
     assert ensure_running(0.1) is None
-    assert not (place / "service-1.lock").exists()
+    assert not (place / f"service-{PROTOCOL}.lock").exists()
 
 
 @pytest.mark.parametrize(

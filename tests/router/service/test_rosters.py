@@ -10,7 +10,10 @@ from typing import Any
 
 import pytest
 
-from tests.router.service.running import Running, running, write_skill
+from roster import Roster
+from roster.layers import Layer
+from router import Router, Thresholds
+from tests.router.service.running import Running, WordJudge, running, write_skill
 from tests.router.service.test_limits import until
 
 KITE = {"request": "mend the torn kite"}
@@ -130,3 +133,33 @@ def test_a_roster_that_cannot_be_read_is_refused_and_asked_for_again(
     assert watching.post({**KITE, "roster": [str(empty)]}).json()["reason"] == "fits"
     write_skill(empty, "kite-mend", "Mend torn kite sails.")
     until(lambda: watching.post({**KITE, "roster": [str(empty)]}).json()["name"] == "kite-mend")
+
+
+def test_a_client_need_not_wait_for_a_roster_that_is_being_indexed(skills: Path) -> None:
+    ready = threading.Event()
+
+    def slow(roster: Roster) -> Router:
+        ready.wait(20)
+        return Router(roster, WordJudge(threading.Event()), Thresholds())
+
+    with running(skills, make=slow) as service:
+        answer = service.post({**KITE, "roster_wait_s": 0.05})
+        assert answer.status_code == 503 and "being indexed" in answer.json()["detail"]
+        ready.set()
+        assert service.post({**KITE, "roster_wait_s": 20}).json()["name"] == "kite-repair"
+
+
+def test_skills_of_a_plugin_bear_its_name(skills: Path) -> None:
+    folder = {"path": str(skills), "prefix": "club"}
+    with running(skills, allowed_roots=(skills.parent,)) as service:
+        answer = service.post({**KITE, "roster": [folder]}).json()
+        assert answer["name"] == "club:kite-repair" and "club:kite-repair" in answer["block"]
+        both = service.post({**KITE, "roster": [str(skills), folder], "full": True}).json()
+        assert {name for name, _ in both["ranking"]} >= {"kite-repair", "club:kite-repair"}
+        wrong = service.post({**KITE, "roster": [{**folder, "prefix": 7}]})
+        assert wrong.status_code == 422
+
+
+def test_a_roster_can_be_made_ready_before_anybody_asks(skills: Path) -> None:
+    with running(skills, warm=(Layer(str(skills), "club"),)) as service:
+        until(lambda: [r["state"] for r in service.get("/healthz").json()["rosters"]] == ["ready"])
