@@ -96,19 +96,13 @@ def summarize(router: Router, answers: Sequence[Answer]) -> dict[str, Any]:
     Returns:
         Counts `covered, uncovered, right, wrong, silent, needless`; `hit_at_1`, `hit_at_3`,
         `hit_at_10` of the wide rank on covered turns; `rates` with Wilson intervals; `latency_ms`;
-        `by_kind`; `reasons`; digests.
+        `by_kind`, `by_style` and `by_lang` (this one with its own hits); `reasons`; digests.
     """
     covered = [answer for answer in answers if answer.turn.covered]
     uncovered = [answer for answer in answers if not answer.turn.covered]
     count = {
         name: sum(answer.verdict == name for answer in answers)
         for name in ("right", "wrong", "silent", "needless")
-    }
-    # A hit means nothing when the gate's answer kept the rank out: the local judge always ranks.
-    ranks = [answer.rank for answer in covered]
-    hits = {
-        f"hit_at_{k}": sum(r is not None and r <= k for r in ranks) / max(len(ranks), 1)
-        for k in (1, 3, 10)
     }
     rates = {
         name: rate(count[name], len(uncovered) if name == "needless" else len(covered))
@@ -120,13 +114,13 @@ def summarize(router: Router, answers: Sequence[Answer]) -> dict[str, Any]:
         "covered": len(covered),
         "uncovered": len(uncovered),
         **count,
-        **{name: round(value, 4) for name, value in hits.items()},
+        **_hits(answers),
         "rates": {name: r.model_dump() for name, r in rates.items()},
         "latency_ms": percentiles(times),
         "rank_latency_ms": percentiles(ranked),
         "by_kind": _by(answers, lambda answer: answer.turn.group),
         "by_style": _by(answers, lambda answer: answer.turn.style or "unknown"),
-        "by_lang": _by(answers, lambda answer: answer.turn.lang),
+        "by_lang": _by_language(answers),
         "reasons": _counts(answer.suggestion.reason.value for answer in answers),
         "thresholds": router.thresholds.model_dump(include={"gate", "fit", "shortlist", "excerpt"}),
         "digests": {
@@ -147,6 +141,26 @@ def _by(
     return {
         name: {"turns": len(group), **_counts(answer.verdict for answer in group)}
         for name, group in sorted(groups.items())
+    }
+
+
+def _by_language(answers: Sequence[Answer]) -> dict[str, dict[str, int | float]]:
+    found = _by(answers, lambda answer: answer.turn.lang)
+    for language, row in found.items():
+        here = [answer for answer in answers if answer.turn.lang == language]
+        row["covered"] = sum(answer.turn.covered for answer in here)
+        row["uncovered"] = len(here) - row["covered"]
+        row.update(_hits(here))
+    return found
+
+
+def _hits(answers: Sequence[Answer]) -> dict[str, float]:
+    """Shares of covered turns whose right skill is among the first k of the wide rank."""
+    # A hit means nothing when the gate's answer kept the rank out: the local judge always ranks.
+    ranks = [answer.rank for answer in answers if answer.turn.covered]
+    return {
+        f"hit_at_{k}": round(sum(r is not None and r <= k for r in ranks) / max(len(ranks), 1), 4)
+        for k in (1, 3, 10)
     }
 
 

@@ -61,6 +61,26 @@ def print_router(summary: dict[str, Any], skills: int) -> None:
             for kind, row in summary["by_kind"].items()
         ],
     )
+    if len(summary["by_lang"]) > 1:
+        _print_languages(console, summary["by_lang"])
+
+
+def _print_languages(console: Console, languages: dict[str, dict[str, int | float]]) -> None:
+    """One line a language; a share of nothing is "-"."""
+    rows = []
+    for language, row in languages.items():
+        shares = [
+            _share(row.get(name, 0), row["uncovered" if name == "needless" else "covered"])
+            for name in ("right", "wrong", "silent", "needless")
+        ]
+        hits = [f"{row[f'hit_at_{k}']:.3f}" if row["covered"] else "-" for k in (1, 3)]
+        rows.append((language, row["covered"], row["uncovered"], *shares, *hits))
+    columns = ("covered", "uncovered", "right", "wrong", "silent", "needless", "hit@1", "hit@3")
+    _table(console, ("language", *columns), rows)
+
+
+def _share(count: float, total: float) -> str:
+    return f"{count / total:.1%}" if total else "-"
 
 
 def print_agent(summary: AgentSummary) -> None:

@@ -77,6 +77,38 @@ def test_the_table_is_for_people(files: tuple[str, str]) -> None:
     assert "needless (of uncovered)" in result.stdout and "hit@1" in result.stdout
 
 
+def test_languages_are_measured_apart(files: tuple[str, str], tmp_path: Path) -> None:
+    turns = tmp_path / "languages.jsonl"
+    records = [
+        *({**turn, "lang": "en"} for turn in TURNS[:2]),
+        {"text": "repara mi cometa", "gold": "kite-repair", "lang": "es"},
+        {"text": "hola", "gold": None, "lang": "es"},
+        {"text": "\u65e9\u554a", "gold": None, "lang": "zh"},
+    ]
+    turns.write_text("\n".join(map(json.dumps, records)))
+    arguments = ["bench", "--roster", files[0], "--requests", str(turns)]
+    summary = json.loads(CliRunner().invoke(main, [*arguments, "--json"]).stdout)
+    by_lang = summary["by_lang"]
+    assert list(by_lang) == ["en", "es", "zh"]
+    counts = [(row["turns"], row["covered"], row["uncovered"]) for row in by_lang.values()]
+    assert counts == [(2, 2, 0), (2, 1, 1), (1, 0, 1)]
+    for verdict in ("right", "wrong", "silent", "needless"):
+        assert sum(row.get(verdict, 0) for row in by_lang.values()) == summary[verdict]
+    hits = sum(row["hit_at_1"] * row["covered"] for row in by_lang.values()) / 3
+    assert hits == pytest.approx(summary["hit_at_1"], abs=1e-3)
+    printed = CliRunner().invoke(main, arguments).stdout
+    lines = {line.split()[0]: line.split() for line in printed.splitlines() if line.strip()}
+    assert lines["language"][1:] == [
+        "covered", "uncovered", "right", "wrong", "silent", "needless", "hit@1", "hit@3",
+    ]  # fmt: skip
+    assert lines["zh"][1:6] == ["0", "1", "-", "-", "-"] and lines["zh"][7:] == ["-", "-"]
+
+
+def test_one_language_needs_no_table(files: tuple[str, str]) -> None:
+    result = CliRunner().invoke(main, ["bench", "--roster", files[0], "--requests", files[1]])
+    assert "language" not in result.stdout
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [
