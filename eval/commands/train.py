@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import click
 
 from eval.commands.train_encoder import average, encoder, export, pairs
+from eval.commands.train_folds import by_group
 from eval.commands.train_pair_scorer import pair_scorer
-
-Loaded = TypeVar("Loaded")
 
 
 @click.group()
@@ -33,6 +31,12 @@ train.add_command(export)
 )
 @click.option(
     "--archive", metavar="DIR", help="Unpacked skill folders that requests/community lists."
+)
+@click.option(
+    "--languages",
+    is_flag=True,
+    help="Also learn from the bundled roster's turns in Chinese, Japanese, Spanish, German and "
+    "French: for an encoder that serves them.",
 )
 @click.option(
     "--encoder", metavar="NAME", help="The encoder the heads are for.  [default: shipped]"
@@ -60,6 +64,7 @@ train.add_command(export)
 def heads(
     folders: tuple[str, ...],
     archive: str | None,
+    languages: bool,
     encoder: str | None,
     out_of_fold: str | None,
     reranker: str | None,
@@ -69,10 +74,13 @@ def heads(
     seed: int,
     out: str,
 ) -> None:
-    """Learn fusion, gate, fits and default thresholds, and cross-validate them over rosters."""
+    """Learn fusion, gate, fits and default thresholds, and cross-validate them over rosters.
+
+    Without --data and --archive: on the bundled roster alone, in three parts.
+    """
     from eval.train.card import write_card
     from eval.train.heads import train_heads, write_heads
-    from eval.train.sources import find_sources
+    from eval.train.parts import sources_for_heads
     from router.local.encoder import load_encoder
     from router.local.pair_scorer import load_pair_scorer
 
@@ -80,11 +88,11 @@ def heads(
     if not path.parent.is_dir():
         raise click.ClickException(f"{path.parent}: no such folder; make it first")
     trained = train_heads(
-        find_sources(folders, archive),
+        sources_for_heads(folders, archive, languages),
         load_encoder(encoder),
-        out_of_fold=_by_group(out_of_fold, load_encoder),
+        out_of_fold=by_group(out_of_fold, load_encoder),
         scorer=None if reranker is None else load_pair_scorer(reranker),
-        scorers_out_of_fold=_by_group(reranker_out_of_fold, load_pair_scorer),
+        scorers_out_of_fold=by_group(reranker_out_of_fold, load_pair_scorer),
         needless_at_most=needless,
         shortlist=shortlist,
         seed=seed,
@@ -96,17 +104,3 @@ def heads(
     if trained.heads.reread is not None:
         report["reread"] = {"thresholds": trained.heads.reread.thresholds, **trained.reread}
     click.echo(json.dumps(report, indent=2))
-
-
-def _by_group(path: str | None, load: Callable[[str], Loaded]) -> dict[str, Loaded]:
-    """What a JSON object of group to folder names, each folder loaded once."""
-    if path is None:
-        return {}
-    try:
-        folders = dict(json.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
-        raise click.ClickException(
-            f"{path}: cannot be read as a JSON object of group to folder ({error})"
-        ) from error
-    loaded = {folder: load(folder) for folder in dict.fromkeys(folders.values())}
-    return {group: loaded[folder] for group, folder in folders.items()}

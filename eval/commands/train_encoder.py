@@ -153,15 +153,10 @@ def average(first: str, second: str, out: str) -> None:
     from eval.train.checkpoint import average as mean
     from eval.train.dense import dense_scores
     from eval.train.errors import TrainError
-    from eval.train.pair_scorer import pair_scores
     from eval.train.sources import find_sources
 
     averaged = mean(load_checkpoint(first), load_checkpoint(second))
-    sources = find_sources([], small_talk=False)
-    if averaged.token_dimension:
-        averaged.scores = dense_scores(averaged.model(), sources)
-    else:
-        averaged.scores = pair_scores(averaged.pair_model(), sources)
+    averaged.scores = dense_scores(averaged.model(), find_sources([], small_talk=False))
     folder = Path(out).expanduser()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -183,14 +178,13 @@ def export(checkpoint: str, name: str, out: str) -> None:
     from eval.train.sources import find_sources
 
     loaded = load_checkpoint(checkpoint)
-    sources = find_sources([], small_talk=False)
     made_of = {"weights": loaded.digest, **loaded.made_of}
     if loaded.token_dimension:
-        exported = export_encoder(loaded, out, name, sources)
+        exported = export_encoder(loaded, out, name, find_sources([], small_talk=False))
         what, about = f"encoder {name}, ONNX int8", ABOUT
     else:
-        exported = export_pair_scorer(loaded, out, name, sources)
-        what, about = f"pair scorer {name}, ONNX int8", ABOUT_PAIRS
+        exported = export_pair_scorer(loaded, out, name)
+        what, about = f"pair scorer {name}, ONNX", ABOUT_PAIRS
     finish(exported.folder, what, made_of, {**exported.card, **exported.scores}, about)
 
 

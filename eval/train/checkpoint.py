@@ -4,21 +4,18 @@ from __future__ import annotations
 
 import hashlib
 import io
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from eval.files import write_whole
 from eval.train.errors import TrainError
-from eval.train.model import TokenEncoder, Trainable, from_folder
+from eval.train.model import TokenEncoder, from_folder
 from eval.train.pair_model import PairModel
 from router.local.torch_encoder import MINILM_NAMES, minilm_folder
-
-Model = TypeVar("Model", bound=Trainable)
 
 FORMAT = "skill-router encoder checkpoint 1"
 FILE = "checkpoint.pt"
@@ -57,9 +54,21 @@ class Checkpoint:
         Raises:
             TrainError: If it is a pair scorer, or the weights do not belong to the configuration.
         """
+        from transformers import AutoConfig, AutoModel
+
         if not self.token_dimension:
             raise TrainError("the checkpoint is of a pair scorer; give one of an encoder")
-        return self._filled(lambda body: TokenEncoder(body, self.tokenizer, self.token_dimension))
+        try:
+            settings = {k: v for k, v in self.config.items() if k != "auto_map"}
+            config = AutoConfig.for_model(**settings)
+            body = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
+            model = TokenEncoder(body.float(), self.tokenizer, self.token_dimension)
+            model.load_state_dict(self.weights)
+        except Exception as error:  # transformers and tokenizers raise types of their own
+            raise TrainError(
+                f"the checkpoint does not hold together ({error}); train it again"
+            ) from error
+        return model
 
     def pair_model(self) -> PairModel:
         """The pair scorer.
@@ -69,18 +78,10 @@ class Checkpoint:
         """
         if self.token_dimension:
             raise TrainError("the checkpoint is of an encoder; give one of a pair scorer")
-        return self._filled(lambda body: PairModel(body, self.tokenizer))
-
-    def _filled(self, make: Callable[[Any], Model]) -> Model:
-        from transformers import AutoConfig, AutoModel
-
         try:
-            settings = {k: v for k, v in self.config.items() if k != "auto_map"}
-            config = AutoConfig.for_model(**settings)
-            body = AutoModel.from_config(config)  # type: ignore[no-untyped-call]
-            model = make(body.float())
+            model = PairModel(int(self.config["dimension"]))
             model.load_state_dict(self.weights)
-        except Exception as error:  # transformers and tokenizers raise types of their own
+        except (KeyError, TypeError, ValueError, RuntimeError) as error:
             raise TrainError(
                 f"the checkpoint does not hold together ({error}); train it again"
             ) from error
@@ -102,7 +103,7 @@ def weights_digest(weights: dict[str, Tensor]) -> str:
     return state.hexdigest()
 
 
-def checkpoint_of(model: Trainable, made_of: dict[str, Any]) -> Checkpoint:
+def checkpoint_of(model: TokenEncoder | PairModel, made_of: dict[str, Any]) -> Checkpoint:
     """A checkpoint of an encoder as it is now; it shares the encoder's memory."""
     return Checkpoint(
         weights=model.state_dict(),

@@ -114,6 +114,7 @@ def _card(graph: Path, name: str, model: TokenEncoder) -> dict[str, Any]:
     return {
         "name": name,
         "sha256": hashlib.sha256(graph.read_bytes()).hexdigest(),
+        "tokenizer_sha256": hashlib.sha256(model.tokenizer_json.encode()).hexdigest(),
         "dimension": model.dimension,
         "token_dimension": model.token_dimension,
     }

@@ -6,37 +6,28 @@ import hashlib
 import json
 import tempfile
 import warnings
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-import numpy as np
 import torch
+from torch import Tensor, nn
 
 from eval.files import write_whole
 from eval.train.checkpoint import Checkpoint
 from eval.train.encoder import make_folder
 from eval.train.export import OPSET, Exported
 from eval.train.pair_model import PairModel
-from eval.train.quantize import quantize
-from eval.train.sources import Source
 from router.local.pair_scorer import OnnxPairScorer
-from router.local.pair_text import pair_text
 
-INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-_COMPARED = 200
+INPUTS = ("request", "importance", "skill")
 
 
-def export_pair_scorer(
-    checkpoint: Checkpoint, out: str | Path, name: str, compare_on: Sequence[Source]
-) -> Exported:
-    """Write the int8 graph, its tokenizer and its card, and compare it with fp32.
+def export_pair_scorer(checkpoint: Checkpoint, out: str | Path, name: str) -> Exported:
+    """Write the graph and its card. It stays fp32: it is a hundredth of the encoder's size.
 
     Args:
         checkpoint: The pair scorer.
         out: The folder; made when missing.
         name: Name in `pair-scorer.json`.
-        compare_on: Rosters with labelled turns, at least one.
 
     Raises:
         TrainError: If the folder cannot be made, or the checkpoint is of an encoder.
@@ -45,59 +36,50 @@ def export_pair_scorer(
     folder = Path(out).expanduser()
     make_folder(folder)
     with tempfile.TemporaryDirectory() as temporary:
-        full, small = Path(temporary) / "fp32", Path(temporary) / "int8"
-        full.mkdir()
-        small.mkdir()
-        _write_graph(model, full / "pair-scorer.onnx")
-        quantize(full / "pair-scorer.onnx", small / "pair-scorer.onnx")
-        for where in (full, small):
-            write_whole(where / "tokenizer.json", model.tokenizer_json)
-            graph = (where / "pair-scorer.onnx").read_bytes()
-            card = {"name": name, "sha256": hashlib.sha256(graph).hexdigest()}
-            write_whole(where / "pair-scorer.json", json.dumps(card))
-        scores = {
-            "pair_scorer_megabytes": round(len(graph) / 1e6, 1),
-            **_compared(OnnxPairScorer(full), OnnxPairScorer(small), compare_on),
-        }
-        # The card goes last: a folder that was only half written does not load.
-        for file in ("tokenizer.json", "pair-scorer.onnx"):
-            write_whole(folder / file, (small / file).read_bytes())
-        write_whole(folder / "pair-scorer.json", json.dumps(card, indent=2) + "\n")
-    return Exported(folder, card, scores)
+        path = Path(temporary) / "pair-scorer.onnx"
+        _write_graph(model, path)
+        graph = path.read_bytes()
+    card = {
+        "name": name,
+        "sha256": hashlib.sha256(graph).hexdigest(),
+        "dimension": model.dimension,
+    }
+    # The card goes last: a folder that was only half written does not load.
+    write_whole(folder / "pair-scorer.onnx", graph)
+    write_whole(folder / "pair-scorer.json", json.dumps(card, indent=2) + "\n")
+    OnnxPairScorer(folder)
+    return Exported(folder, card, {"megabytes": round(len(graph) / 1e6, 2), **checkpoint.scores})
+
+
+class _Alone(nn.Module):
+    """One pair at a time, without padding."""
+
+    def __init__(self, model: PairModel) -> None:
+        super().__init__()
+        self.model = model
+
+    def forward(self, request: Tensor, importance: Tensor, skill: Tensor) -> Tensor:
+        logits: Tensor = self.model(
+            request, importance, torch.ones_like(importance), skill, torch.ones_like(skill[..., 0])
+        )
+        return logits
 
 
 def _write_graph(model: PairModel, path: Path) -> None:
-    model.body.config._attn_implementation = "eager"  # the fused kernels have no ONNX form
-    inputs = model.tokenized([("one two three", "four"), ("five", "six")])
+    example = (
+        torch.randn(1, 5, model.dimension),
+        torch.full((1, 5), 0.2),
+        torch.randn(1, 7, model.dimension),
+    )
     with warnings.catch_warnings(), torch.no_grad():
         warnings.simplefilter("ignore")  # tracing warns of every shape it takes as it is
         torch.onnx.export(
-            model,
-            inputs,
+            _Alone(model).eval(),
+            example,
             str(path),
             input_names=list(INPUTS),
             output_names=["logit"],
-            dynamic_axes={
-                **{one: {0: "pairs", 1: "length"} for one in INPUTS},
-                "logit": {0: "pairs"},
-            },
+            dynamic_axes={"request": {1: "t"}, "importance": {1: "t"}, "skill": {1: "l"}},
             opset_version=OPSET,
             dynamo=False,
         )
-
-
-def _compared(
-    fp32: OnnxPairScorer, int8: OnnxPairScorer, sources: Sequence[Source]
-) -> dict[str, Any]:
-    """How far the int8 logits of right skills are from the fp32 ones."""
-    pairs = [
-        (turn.text, pair_text(source.roster[turn.gold]))
-        for source in sources
-        for turn in source.turns
-        if turn.gold is not None
-    ][:_COMPARED]
-    full, small = fp32.score(pairs), int8.score(pairs)
-    return {
-        "logit_difference_mean": round(float(np.abs(full - small).mean()), 4),
-        "logit_correlation": round(float(np.corrcoef(full, small)[0, 1]), 4),
-    }

@@ -17,7 +17,7 @@ from router.local.features import FIT_NAMES, fit_features, wide_features
 from router.local.heads import FitHead, GateHead, Linear
 from router.local.judge import POOL
 from router.local.pair_scorer import PairScorer
-from router.local.pair_text import pair_text
+from router.local.pair_text import pair_input
 from router.local.trees import Trees
 
 READ = 3
@@ -84,8 +84,6 @@ def fit_examples(
     features, labels, weights, numbers, pairs = [], [], [], [], []
     number = 0
     for one in prepared:
-        to_read: list[tuple[str, str]] = []
-        read: list[int] = []
         for turn, signals, vector, gold, left_out in zip(
             one.turns, one.signals, one.vectors, one.gold, one.left_out, strict=True
         ):
@@ -98,13 +96,14 @@ def fit_examples(
             weights.append(np.full(len(pool), LEFT_OUT_WEIGHT if left_out else 1.0))
             numbers.append(np.full(len(pool), number))
             number += 1
-            text = turn.turn().request_text
-            to_read += [(text, pair_text(skill)) for skill in candidates[:READ]]
-            read += [place < READ for place in range(len(pool))]
-        scores = np.full(len(read), np.nan, dtype=np.float32)
-        if scorers is not None:
-            scores[np.array(read, dtype=np.bool_)] = scorers[one.group].score(to_read)
-        pairs.append(scores)
+            scores = np.full(len(pool), np.nan, dtype=np.float32)
+            if scorers is not None:
+                read = pool[:READ]
+                text = turn.turn().request_text
+                scores[:READ] = scorers[one.group].score(
+                    pair_input(text, signals, one.index, read, candidates[:READ])
+                )
+            pairs.append(scores)
     return FitExamples(
         np.concatenate(features),
         np.concatenate(labels),

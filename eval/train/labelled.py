@@ -12,6 +12,7 @@ from eval.data import LabelledTurn
 from eval.train.errors import TrainError
 from eval.train.model import TokenEncoder
 from eval.train.sources import Source
+from roster import Roster
 from router.local.encoder import DOCUMENT_TOKENS
 from router.local.text import document
 
@@ -39,11 +40,8 @@ class Example:
     kind: str
 
 
-def find_wrong(model: TokenEncoder | None, sources: Sequence[Source]) -> list[list[int]]:
-    """For each turn of each source the wrong skills that an encoder and TF-IDF rank highest.
-
-    Without an encoder TF-IDF alone ranks.
-    """
+def find_wrong(model: TokenEncoder, sources: Sequence[Source]) -> list[list[int]]:
+    """For each turn of each source the wrong skills that an encoder and TF-IDF rank highest."""
     found: list[list[int]] = []
     for source in sources:
         rows = {skill.name: row for row, skill in enumerate(source.roster)}
@@ -89,19 +87,28 @@ def _wrong(turn: LabelledTurn, gold: int | None, near: int | None, best: list[in
     return best[:4]
 
 
-def _likeness(model: TokenEncoder | None, source: Source) -> NDArray[np.float64]:
+def _likeness(model: TokenEncoder, source: Source) -> NDArray[np.float64]:
     """Standardized cosine plus standardized TF-IDF cosine, (turns, skills)."""
-    from sklearn.feature_extraction.text import TfidfVectorizer
-
     texts = [turn.text for turn in source.turns]
-    vectorizer = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2))
-    lexical = vectorizer.fit_transform(f"{s.name} {s.description} {s.body}" for s in source.roster)
-    shared = (vectorizer.transform(texts) @ lexical.T).toarray()
-    if model is None:
-        return _standard(shared)
     skills = model.encode([document(skill) for skill in source.roster], DOCUMENT_TOKENS).pooled
     requests = model.encode(texts, REQUEST_TOKENS).pooled
-    return _standard(requests @ skills.T) + _standard(shared)
+    return standardized_sum(requests @ skills.T, tfidf_cosines(source.roster, texts))
+
+
+def tfidf_cosines(roster: Roster, texts: Sequence[str]) -> NDArray[np.float64]:
+    """TF-IDF cosines of texts with the skills of a roster, (texts, skills)."""
+    from sklearn.feature_extraction.text import TfidfVectorizer
+
+    vectorizer = TfidfVectorizer(sublinear_tf=True, ngram_range=(1, 2))
+    lexical = vectorizer.fit_transform(f"{s.name} {s.description} {s.body}" for s in roster)
+    cosines: NDArray[np.float64] = (vectorizer.transform(texts) @ lexical.T).toarray()
+    return cosines
+
+
+def standardized_sum(*scores: NDArray[np.floating]) -> NDArray[np.float64]:
+    """The sum of scores, each with mean 0 and deviation 1 a turn."""
+    total: NDArray[np.float64] = np.sum([_standard(one) for one in scores], axis=0)
+    return total
 
 
 def _standard(scores: NDArray[np.floating]) -> NDArray[np.float64]:

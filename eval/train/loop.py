@@ -12,7 +12,8 @@ from torch import Tensor, nn
 
 from eval.train.checkpoint import Checkpoint, checkpoint_of
 from eval.train.errors import TrainError
-from eval.train.model import Trainable
+from eval.train.model import TokenEncoder
+from eval.train.pair_model import PairModel
 
 OnStep = Callable[[int, float, float], None]
 
@@ -62,9 +63,15 @@ class Batches(Protocol):
 
 
 class Loop:
-    """Model, optimizer and stage, one step at a time."""
+    """Model, optimizer and stage, one step at a time.
 
-    def __init__(self, settings: Settings, model: Trainable, stage: Batches) -> None:
+    Args:
+        settings: What to do.
+        model: A `TokenEncoder` or a `PairModel`.
+        stage: Draws its batches.
+    """
+
+    def __init__(self, settings: Settings, model: TokenEncoder | PairModel, stage: Batches) -> None:
         self.step = 0
         self.history: list[tuple[float, float]] = []
         self._settings = settings

@@ -37,25 +37,35 @@ class Vectors(NamedTuple):
     importance: Tensor
 
 
-class Trainable(nn.Module):
-    """A transformer body with its tokenizer; the base of everything that is trained.
+class TokenEncoder(nn.Module):
+    """A transformer body with a projection of its token states and a weight for each token.
 
-    The word embeddings stay as they are: few of them are met in training.
+    Beside them it learns, for pooled vectors and for late interaction alike, the factor that turns
+    a cosine into a logit and the threshold past which a skill fits. The word embeddings stay as
+    they are: few of them are met in training.
 
     Args:
         body: A transformers model.
         tokenizer: Content of its `tokenizer.json`.
+        token_dimension: Length of a projected token vector.
     """
 
     body: Any
-    token_dimension = 0
 
-    def __init__(self, body: Any, tokenizer: str) -> None:
+    def __init__(self, body: Any, tokenizer: str, token_dimension: int = TOKEN_DIMENSION) -> None:
         from tokenizers import Tokenizer
 
         super().__init__()
         self.body = body
         self.dimension = int(self.body.config.hidden_size)
+        self.token_dimension = token_dimension
+        self.projection = nn.Linear(self.dimension, token_dimension, bias=False)
+        nn.init.orthogonal_(self.projection.weight)
+        self.importance = nn.Linear(self.dimension, 1)
+        nn.init.zeros_(self.importance.weight)
+        nn.init.zeros_(self.importance.bias)
+        self.thresholds = nn.Parameter(torch.tensor([0.35, 0.6]))
+        self.log_scales = nn.Parameter(torch.tensor([math.log(20.0), math.log(25.0)]))
         for parameter in self.body.get_input_embeddings().parameters():
             parameter.requires_grad = False
         self.bf16 = False
@@ -73,40 +83,6 @@ class Trainable(nn.Module):
         """The body's configuration, as JSON holds it."""
         settings: dict[str, Any] = json.loads(self.body.config.to_json_string(use_diff=False))
         return settings
-
-    def small_parameters(self) -> list[Tensor]:
-        """What starts from nothing, and so learns at a higher rate than the body."""
-        raise NotImplementedError
-
-    def states(self, **inputs: Tensor) -> Tensor:
-        """The body's token states, (m, t, d), float32."""
-        with torch.autocast("cpu", torch.bfloat16) if self.bf16 else contextlib.nullcontext():
-            states: Tensor = self.body(**inputs).last_hidden_state
-        return states.float()
-
-
-class TokenEncoder(Trainable):
-    """A transformer body with a projection of its token states and a weight for each token.
-
-    Beside them it learns, for pooled vectors and for late interaction alike, the factor that turns
-    a cosine into a logit and the threshold past which a skill fits.
-
-    Args:
-        body: A transformers model.
-        tokenizer: Content of its `tokenizer.json`.
-        token_dimension: Length of a projected token vector.
-    """
-
-    def __init__(self, body: Any, tokenizer: str, token_dimension: int = TOKEN_DIMENSION) -> None:
-        super().__init__(body, tokenizer)
-        self.token_dimension = token_dimension
-        self.projection = nn.Linear(self.dimension, token_dimension, bias=False)
-        nn.init.orthogonal_(self.projection.weight)
-        self.importance = nn.Linear(self.dimension, 1)
-        nn.init.zeros_(self.importance.weight)
-        nn.init.zeros_(self.importance.bias)
-        self.thresholds = nn.Parameter(torch.tensor([0.35, 0.6]))
-        self.log_scales = nn.Parameter(torch.tensor([math.log(20.0), math.log(25.0)]))
 
     def small_parameters(self) -> list[Tensor]:
         """What starts from nothing, and so learns at a higher rate than the body."""
@@ -128,7 +104,9 @@ class TokenEncoder(Trainable):
 
     def forward(self, input_ids: Tensor, attention_mask: Tensor) -> tuple[Tensor, Tensor, Tensor]:
         """Pooled vectors, token vectors and importance of tokenized texts."""
-        states = self.states(input_ids=input_ids, attention_mask=attention_mask)
+        with torch.autocast("cpu", torch.bfloat16) if self.bf16 else contextlib.nullcontext():
+            states = self.body(input_ids=input_ids, attention_mask=attention_mask).last_hidden_state
+        states = states.float()
         mask = attention_mask.float()
         mean = (states * mask[..., None]).sum(1) / mask.sum(1, keepdim=True).clamp(min=1)
         weights = functional.softplus(self.importance(states)[..., 0] + 0.5) * mask

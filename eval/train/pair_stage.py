@@ -1,4 +1,4 @@
-"""One training step of the pair scorer: some requests, each with a few skills of its roster."""
+"""One training step of the pair scorer: some turns, each with a few skills of its roster."""
 
 from __future__ import annotations
 
@@ -10,113 +10,86 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from eval.train.labelled import NEAR_KINDS, Example, as_examples
+from eval.train.errors import TrainError
+from eval.train.pair_data import TokenSource, padded
 from eval.train.pair_model import PairModel
-from eval.train.sampling import Cycle, PairSampler, random_start, rng_state, set_rng_state, view
-from eval.train.sources import Source
-from router.local.pair_text import BODY_CHARS
+from eval.train.sampling import Cycle, rng_state, set_rng_state
 
-COVERED, NEAR = 0.6, 0.3
-"""Shares of a labelled batch; the rest are turns far from any skill."""
-CANDIDATES = 4
+CANDIDATES = 5
 """Skills a request is read with."""
-PHRASES = 2
-"""Phrase pairs in each step, each against look-alikes of its skill."""
-FIT = 0.3
+TAKEN_AWAY = 0.2
+"""Share of covered turns whose right skill is left out: the best of the rest is a near miss."""
+FIT = 0.5
 """Weight of the single pair (does this skill do it?) beside the choice."""
 
 
 class PairScorerStage:
-    """Labelled turns with skills that look right, and a few phrase pairs.
+    """Labelled turns with skills that look right.
 
     Args:
-        sources: Rosters with labelled turns.
-        wrong: For each of their turns the skills that look right, from `find_wrong`.
-        phrases: Draws the phrase pairs.
-        batch: Labelled turns a step, 4 or more.
+        sources: Labelled rosters as token vectors.
+        batch: Turns a step.
         seed: Seed of the draws.
+
+    Raises:
+        TrainError: If no turn is covered.
     """
 
-    def __init__(
-        self,
-        sources: Sequence[Source],
-        wrong: Sequence[Sequence[int]],
-        phrases: PairSampler,
-        batch: int,
-        seed: int,
-    ) -> None:
-        self._skills = [list(source.roster) for source in sources]
-        self._phrases = phrases
+    def __init__(self, sources: Sequence[TokenSource], batch: int, seed: int) -> None:
+        self._sources = sources
+        self._batch = batch
         self._rng = random.Random(seed)
-        self._wrong = [list(rows) for rows in wrong]
-        examples = as_examples(sources, wrong)
-        uncovered = [e for e in examples if e.gold is None]
-        cycles = [
-            Cycle([e for e in examples if e.gold is not None], self._rng),
-            Cycle([e for e in uncovered if e.kind in NEAR_KINDS], self._rng),
-            Cycle([e for e in uncovered if e.kind not in NEAR_KINDS], self._rng),
-        ]
-        covered, near = int(batch * COVERED), int(batch * NEAR)
-        counts = (covered, near, batch - covered - near)
-        self._cycles = cycles
-        self._counts = [
-            count if len(cycle) else 0 for cycle, count in zip(cycles, counts, strict=True)
-        ]
+        turns = [(s, i) for s, source in enumerate(sources) for i in range(len(source.gold))]
+        if all(self._sources[s].gold[i] < 0 for s, i in turns):
+            raise TrainError("no labelled turn of the training groups is covered")
+        self._turns = Cycle(turns, self._rng)
 
     def losses(self, model: PairModel) -> tuple[Tensor, Tensor]:
         """Losses of the next batch: of the choice, silence among it, and of single pairs."""
-        lists = [
-            self._labelled(cycle.draw())
-            for cycle, count in zip(self._cycles, self._counts, strict=True)
-            for _ in range(count)
-        ]
-        for _ in range(PHRASES):
-            drawn = self._phrases.batch(CANDIDATES)
-            lists.append(([(drawn[0][0], text) for _, text in drawn], 0))
-        logits = model.logits([pair for pairs, _ in lists for pair in pairs])
+        drawn = [self._turns.draw() for _ in range(self._batch)]
+        lists = [self._candidates(self._sources[s], i) for s, i in drawn]
+        logits = pair_logits(
+            model,
+            [(self._sources[s], i, row) for (s, i), rows in zip(drawn, lists, strict=True)
+             for row in rows],
+        )  # fmt: skip
         choice, single, start = [], [], 0
-        for pairs, gold in lists:
-            own = logits[start : start + len(pairs)]
-            start += len(pairs)
-            target = len(pairs) if gold is None else gold
+        for (s, i), rows in zip(drawn, lists, strict=True):
+            own = logits[start : start + len(rows)]
+            start += len(rows)
+            gold = self._sources[s].gold[i]
+            labels = torch.tensor([float(row == gold) for row in rows])
+            target = rows.index(gold) if gold in rows else len(rows)
             with_silence = torch.cat([own, own.new_zeros(1)])
             choice.append(functional.cross_entropy(with_silence[None], torch.tensor([target])))
-            labels = torch.zeros(len(pairs))
-            if gold is not None:
-                labels[gold] = 1.0
             single.append(functional.binary_cross_entropy_with_logits(own, labels))
         return torch.stack(choice).mean(), FIT * torch.stack(single).mean()
 
-    def _labelled(self, example: Example) -> tuple[list[tuple[str, str]], int | None]:
-        text = example.text.lower() if self._rng.random() < 0.12 else example.text
-        others = list(dict.fromkeys(example.wrong))
-        rows = [] if example.gold is None else [example.gold]
+    def _candidates(self, source: TokenSource, turn: int) -> list[int]:
+        gold, near = source.gold[turn], source.near[turn]
+        others = [row for row in source.alike[turn] if row != gold]
+        rows = [gold] if gold >= 0 and self._rng.random() >= TAKEN_AWAY else []
+        if gold < 0 and near >= 0:
+            rows.append(near)
+            others = [row for row in others if row != near]
         room = CANDIDATES - len(rows)
-        if example.gold is None and others:
-            rows.append(others[0])  # what a near miss is near to is always read
-            rows += self._rng.sample(others[1:], min(room - 1, len(others) - 1))
-        else:
-            rows += self._rng.sample(others, min(room, len(others)))
-        pairs = [(text, self._view(example.source, row)) for row in rows]
-        return pairs, None if example.gold is None else 0
-
-    def _view(self, source: int, row: int) -> str:
-        skill = self._skills[source][row]
-        start = random_start(self._rng, skill.body, at_top=0.8)
-        return view(skill, start, self._rng.random() < 0.9, BODY_CHARS)
+        first, rest = others[:2], others[2:]
+        return rows + first + self._rng.sample(rest, max(0, min(len(rest), room - len(first))))
 
     def state(self) -> dict[str, Any]:
-        """Where the draws are, and the wrong skills found at the start."""
-        return {
-            "pairs": self._phrases.state(),
-            "rng": rng_state(self._rng),
-            "cycles": [cycle.state() for cycle in self._cycles],
-            "wrong": self._wrong,
-        }
+        """Where the draws are."""
+        return {"rng": rng_state(self._rng), "turns": self._turns.state()}
 
     def restore(self, state: Mapping[str, Any]) -> None:
-        """Go on from a state; the wrong skills are given when it is made."""
-        self._phrases.restore(state["pairs"])
+        """Go on from a state."""
         set_rng_state(self._rng, state["rng"])
-        for cycle, its in zip(self._cycles, state["cycles"], strict=True):
-            cycle.restore(its)
+        self._turns.restore(state["turns"])
+
+
+def pair_logits(model: PairModel, pairs: Sequence[tuple[TokenSource, int, int]]) -> Tensor:
+    """Logits of (roster, turn, row of a skill) triples, (m,)."""
+    request, asked = padded([source.requests[turn] for source, turn, _ in pairs])
+    importance, _ = padded([source.importance[turn] for source, turn, _ in pairs])
+    skill, said = padded([source.skills[row] for source, _, row in pairs])
+    logits: Tensor = model(request, importance, asked, skill, said)
+    return logits

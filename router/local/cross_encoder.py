@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import os
 import threading
-from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.errors import EncoderError
+from router.local.pair_text import PairInput
 
 _MOST_TOKENS = 256
 _BATCH = 16
@@ -39,7 +39,10 @@ class CrossEncoderScorer:
 
         try:
             self._model: Any = CrossEncoder(
-                str(folder) if local else name, device="cpu", local_files_only=local
+                str(folder) if local else name,
+                device="cpu",
+                local_files_only=local,
+                model_kwargs={"use_safetensors": True},  # never a pickle
             )
             outputs = int(self._model.config.num_labels)
         except Exception as error:  # the loader raises whatever its backends raise
@@ -62,15 +65,15 @@ class CrossEncoderScorer:
         self._identity = nn.Identity()
         self._lock = threading.Lock()
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """Score pairs; see `PairScorer.score`. The model's own activation is left out."""
-        if not pairs:
+    def score(self, pairs: PairInput) -> NDArray[np.float32]:
+        """Score the texts; see `PairScorer.score`. The model's own activation is left out."""
+        if not pairs.texts:
             return np.zeros(0, dtype=np.float32)
         with self._lock:
             scores = self._model.predict(
-                [list(pair) for pair in pairs],
+                [[pairs.request, text] for text in pairs.texts],
                 batch_size=_BATCH,
                 show_progress_bar=False,
                 activation_fn=self._identity,
             )
-        return np.asarray(scores, dtype=np.float32).reshape(len(pairs))
+        return np.asarray(scores, dtype=np.float32).reshape(len(pairs.texts))

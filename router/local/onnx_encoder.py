@@ -39,13 +39,15 @@ class OnnxEncoder:
     """
 
     def __init__(self, folder: Path, threads: int | None = None) -> None:
+        from tokenizers import Tokenizer
+
         try:
             graph = read_graph(folder, "encoder")
             self._graph = graph.content
             self._threads = threads or default_threads()
             self._session: Any = session(graph.content, self._threads)
             # onnxruntime's thread-safe; the tokenizer is when its settings are left alone.
-            self._tokenizer = graph.tokenizer
+            self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
         except EncoderError:
             raise
         except Exception as error:  # onnxruntime and tokenizers raise types of their own
@@ -53,6 +55,8 @@ class OnnxEncoder:
                 f"{folder}: is not a usable encoder ({error}); install the package again, or make "
                 "it with skill-router train export"
             ) from error
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
         self.name: str = graph.card["name"]
         self.dimension: int = graph.card["dimension"]
         self.token_dimension: int = graph.card["token_dimension"]

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 from numpy.typing import NDArray
 
-from roster import Skill
 from router.errors import WeightsError
 from router.local.features import pair_features
 from router.local.heads import Heads, RereadHead
 from router.local.pair_scorer import NONE, SHIPPED, OnnxPairScorer, PairScorer, load_pair_scorer
-from router.local.pair_text import pair_text
+from router.local.pair_text import PairInput
 
 
 class PairReread:
@@ -33,24 +30,17 @@ class PairReread:
         return self._head.thresholds
 
     def logits(
-        self,
-        request: str,
-        skills: Sequence[Skill],
-        features: NDArray[np.float32],
-        fits: NDArray[np.float32],
+        self, pairs: PairInput, features: NDArray[np.float32], fits: NDArray[np.float32]
     ) -> NDArray[np.float32]:
         """Calibrated fit logits of some candidates.
 
         Args:
-            request: The request.
-            skills: The candidates, c of them.
-            features: Their features, columns as in `FIT_NAMES`, shape (c, f).
+            pairs: The request and the c candidates.
+            features: Features of the candidates, columns as in `FIT_NAMES`, shape (c, f).
             fits: Logits of the fits without a pair scorer, shape (c,).
         """
-        scores = self._scorer.score([(request, pair_text(skill)) for skill in skills])
-        return self._head.fits.logits(
-            np.concatenate([features, pair_features(scores, fits)], axis=1)
-        )
+        added = pair_features(self._scorer.score(pairs), fits)
+        return self._head.fits.logits(np.concatenate([features, added], axis=1))
 
 
 def pair_reread(heads: Heads, reranker: str | PairScorer | None = None) -> PairReread | None:

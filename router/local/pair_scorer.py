@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
-from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol, runtime_checkable
 
@@ -12,13 +9,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.errors import EncoderError
-from router.local.onnx import default_threads, read_graph, session
-from router.local.pair_text import PAIR_TOKENS, REQUEST_TOKENS, pair_ids
+from router.local.onnx import read_graph, session
+from router.local.pair_text import PairInput
 
 SHIPPED = Path(__file__).parent / "weights" / "pair-scorer"
 NONE = "none"
 """The name that turns the reread by a pair scorer off."""
-_BULK = 16
 
 
 @runtime_checkable
@@ -33,14 +29,14 @@ class PairScorer(Protocol):
     name: str
     digest: str
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """How well each skill does what its request asks.
+    def score(self, pairs: PairInput) -> NDArray[np.float32]:
+        """How well each skill does what the request asks.
 
         Args:
-            pairs: (request, `router.local.pair_text.pair_text` of a skill).
+            pairs: The request and the skills.
 
         Returns:
-            Logits, shape (m,); the score of a pair does not depend on the other pairs.
+            Logits, shape (c,); the score of a skill does not depend on the others.
         """
         ...
 
@@ -48,62 +44,50 @@ class PairScorer(Protocol):
 class OnnxPairScorer:
     """A pair scorer of the folder layout that `skill-router train export` writes.
 
-    The folder holds ``pair-scorer.onnx`` (inputs ``input_ids``, ``attention_mask`` and
-    ``token_type_ids``, int64, shape (m, t); output ``logit`` (m,)), ``tokenizer.json`` and
-    ``pair-scorer.json`` (name, digest of the graph).
+    It reads the token vectors that the encoder made and the index keeps, so it belongs to one
+    encoder. The folder holds ``pair-scorer.onnx`` (inputs ``request`` (1, t, k), ``importance``
+    (1, t) and ``skill`` (1, l, k), float32; output ``logit`` (1,)) and ``pair-scorer.json`` (name,
+    digest of the graph, dimension).
 
     Args:
         folder: The folder.
-        threads: Threads of one inference; by default at most two.
 
     Raises:
         EncoderError: If a file is missing or damaged.
     """
 
-    def __init__(self, folder: Path, threads: int | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         try:
             graph = read_graph(folder, "pair-scorer")
-            self._graph = graph.content
-            self._threads = threads or default_threads()
-            self._session: Any = session(graph.content, self._threads)
-            self._tokenizer = graph.tokenizer
+            # A pair is too little work to share: one thread, and turns run side by side.
+            self._session: Any = session(graph.content, 1)
             self.name: str = graph.card["name"]
+            self._dimension: int = graph.card["dimension"]
         except EncoderError:
             raise
-        except Exception as error:  # onnxruntime and tokenizers raise types of their own
+        except Exception as error:  # onnxruntime raises types of its own
             raise EncoderError(
                 f"{folder}: is not a usable pair scorer ({error}); install the package again, or "
                 "make it with skill-router train export"
             ) from error
         self.digest: str = graph.digest
 
-    def score(self, pairs: Sequence[tuple[str, str]]) -> NDArray[np.float32]:
-        """Score pairs, each alone: activations are quantized on a scale of the whole batch."""
-        if len(pairs) < _BULK or self._threads == 1:
-            scores = [self._run(self._session, pair) for pair in pairs]
-        else:
-            bulk = self._bulk_session
-            with ThreadPoolExecutor(self._threads) as pool:
-                scores = list(pool.map(lambda pair: self._run(bulk, pair), pairs))
-        return np.array(scores, dtype=np.float32)
-
-    @cached_property
-    def _bulk_session(self) -> Any:
-        return session(self._graph, 1)
-
-    def _run(self, graph: Any, pair: tuple[str, str]) -> float:
-        request, skill = pair
-        ids, segments = pair_ids(
-            self._tokenizer.encode(request[: REQUEST_TOKENS * 12]).ids,
-            self._tokenizer.encode(skill[: PAIR_TOKENS * 12]).ids,
+    def score(self, pairs: PairInput) -> NDArray[np.float32]:
+        """Score the skills, each alone."""
+        if pairs.tokens.shape[1] != self._dimension:
+            raise EncoderError(
+                f"the pair scorer {self.name} reads token vectors of length {self._dimension}, the "
+                f"encoder makes them {pairs.tokens.shape[1]} long; train one for this encoder with "
+                "skill-router train pair-scorer"
+            )
+        fixed = {"request": pairs.tokens[None], "importance": pairs.importance[None]}
+        return np.array(
+            [
+                self._session.run(["logit"], {**fixed, "skill": block[None]})[0][0]
+                for block in pairs.blocks
+            ],
+            dtype=np.float32,
         )
-        row = np.array([ids], dtype=np.int64)
-        inputs = {
-            "input_ids": row,
-            "attention_mask": np.ones_like(row),
-            "token_type_ids": np.array([segments], dtype=np.int64),
-        }
-        return float(graph.run(["logit"], inputs)[0][0])
 
 
 def load_pair_scorer(name: str | PairScorer) -> PairScorer:

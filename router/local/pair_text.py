@@ -1,42 +1,69 @@
-"""What a pair scorer reads: a request and a skill, as one sequence of tokens."""
+"""What a pair scorer reads of a turn and of a skill."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
 
 from roster import Skill
+from router.local.index import SkillIndex
+from router.local.signals import Signals
 from router.local.text import document
 
-REQUEST_TOKENS = 48
-"""Most tokens of the request, special ones included."""
-PAIR_TOKENS = 144
-"""Most tokens of request and skill together."""
 BODY_CHARS = 500
 
 
+@dataclass(frozen=True)
+class PairInput:
+    """A request and the skills to read with it, as texts and as token vectors.
+
+    Attributes:
+        request: The request.
+        tokens: Its token vectors, unit length, (t, k).
+        importance: Weight of each of them, sum 1, (t,).
+        texts: Name, description and start of the body of each skill.
+        blocks: Token vectors of each skill, about unit length, (l, k).
+    """
+
+    request: str
+    tokens: NDArray[np.float32]
+    importance: NDArray[np.float32]
+    texts: list[str]
+    blocks: list[NDArray[np.float32]]
+
+
 def pair_text(skill: Skill) -> str:
-    """The skill's side of a pair: name, description, start of the body."""
+    """The skill's side of a pair as text."""
     return document(skill, BODY_CHARS)
 
 
-def pair_ids(request: Sequence[int], skill: Sequence[int]) -> tuple[list[int], list[int]]:
-    """Token ids and segment ids of a pair.
+def pair_input(
+    request: str,
+    signals: Signals,
+    index: SkillIndex,
+    rows: Sequence[int] | NDArray[np.int64],
+    skills: Sequence[Skill],
+) -> PairInput:
+    """What a pair scorer reads.
 
     Args:
-        request: Ids of the request between its first and last special token.
-        skill: Ids of the skill, likewise.
-
-    Returns:
-        First special token, request, separator, skill, separator; and 0 for what belongs to the
-        request, 1 for the skill. Both sides are cut, never a special token.
+        request: The request.
+        signals: Its signals.
+        index: The roster's index.
+        rows: Rows of the skills in it.
+        skills: The skills.
     """
-    front = (
-        [*request[: REQUEST_TOKENS - 1], request[-1]]
-        if (len(request) > REQUEST_TOKENS)
-        else list(request)
+    starts = index.token_starts
+    return PairInput(
+        request=request,
+        tokens=signals.tokens,
+        importance=signals.importance,
+        texts=[pair_text(skill) for skill in skills],
+        blocks=[
+            index.tokens[starts[row] : starts[row + 1]].astype(np.float32) / np.float32(127.0)
+            for row in rows
+        ],
     )
-    room = PAIR_TOKENS - len(front)
-    back = list(skill[1:])
-    if len(back) > room:
-        back = [*back[: room - 1], back[-1]]
-    return front + back, [0] * len(front) + [1] * len(back)
