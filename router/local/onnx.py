@@ -18,11 +18,13 @@ class Graph(NamedTuple):
         card: Content of the card.
         content: The graph's bytes.
         digest: Their SHA-256 (hex).
+        tokenizer: Bytes of `tokenizer.json` when the card gives its digest; else empty.
     """
 
     card: dict[str, Any]
     content: bytes
     digest: str
+    tokenizer: bytes
 
 
 def read_graph(folder: Path, name: str) -> Graph:
@@ -37,10 +39,11 @@ def read_graph(folder: Path, name: str) -> Graph:
     card = json.loads((folder / f"{name}.json").read_text(encoding="utf-8"))
     content = (folder / f"{name}.onnx").read_bytes()
     found = _vouched(content, card["sha256"], folder / f"{name}.onnx", name)
-    words = (folder / "tokenizer.json").read_bytes()
-    if "tokenizer_sha256" in card:  # folders exported before it was written down lack it
+    words = b""
+    if "tokenizer_sha256" in card:  # a pair scorer has none; old exports did not write it down
+        words = (folder / "tokenizer.json").read_bytes()
         _vouched(words, card["tokenizer_sha256"], folder / "tokenizer.json", name)
-    return Graph(card, content, found)
+    return Graph(card, content, found, words)
 
 
 def _vouched(content: bytes, expected: str, file: Path, name: str) -> str:

@@ -47,7 +47,8 @@ class OnnxEncoder:
             self._threads = threads or default_threads()
             self._session: Any = session(graph.content, self._threads)
             # onnxruntime's thread-safe; the tokenizer is when its settings are left alone.
-            self._tokenizer: Any = Tokenizer.from_file(str(folder / "tokenizer.json"))
+            words = graph.tokenizer or (folder / "tokenizer.json").read_bytes()
+            self._tokenizer: Any = Tokenizer.from_buffer(words)
         except EncoderError:
             raise
         except Exception as error:  # onnxruntime and tokenizers raise types of their own
