@@ -44,19 +44,25 @@ REREAD_NAMES = (*FIT_NAMES, *PAIR_NAMES)
 """The columns of the fits that a pair scorer takes part in."""
 
 
-def standardized(matrix: Matrix) -> Matrix:
-    """Columns with mean 0 and deviation 1 over the roster; 0 for a roster of one skill."""
-    spread = matrix.std(axis=0)
-    centred: Matrix = matrix - matrix.mean(axis=0)
+def standardized(matrix: Matrix, moments: tuple[Matrix, Matrix] | None = None) -> Matrix:
+    """Columns with mean 0 and deviation 1 over the roster; 0 for a roster of one skill.
+
+    Args:
+        matrix: One row a skill.
+        moments: Mean and deviation of each column, when the rows are not the whole roster.
+    """
+    mean: Matrix = matrix.mean(axis=0) if moments is None else moments[0]
+    spread: Matrix = matrix.std(axis=0) if moments is None else moments[1]
+    centred: Matrix = matrix - mean
     scores: Matrix = centred / np.maximum(spread, 1e-6)
     scores[:, spread <= 1e-6] = 0.0
     return scores
 
 
-def wide_features(matrix: Matrix) -> Matrix:
+def wide_features(matrix: Matrix, moments: tuple[Matrix, Matrix] | None = None) -> Matrix:
     """Features of every skill for the wide rank, shape (n, 24), columns as in `WIDE_NAMES`."""
     return np.concatenate(
-        [standardized(matrix), matrix, matrix - matrix.max(axis=0, initial=0.0)], axis=1
+        [standardized(matrix, moments), matrix, matrix - matrix.max(axis=0, initial=0.0)], axis=1
     ).astype(np.float32)
 
 
@@ -88,7 +94,7 @@ def fit_features(
     matrix = signals.matrix
     rows = matrix[candidates]
     ordered = -np.sort(-matrix, axis=0)
-    parts = [rows, standardized(matrix)[candidates]]
+    parts = [rows, standardized(matrix, signals.moments)[candidates]]
     parts += [rows - _best_other(rows, ordered)]
     parts += [rows - ordered[min(place, len(ordered) - 1)] for place in (1, 4)]
     parts += [_fused(logits, candidates), _late(signals, candidates, index)]

@@ -9,20 +9,20 @@ from pathlib import Path
 from typing import Self
 
 import numpy as np
-from numpy.typing import NDArray
 
 from roster import Roster, Skill
 from router.errors import RouterError
+from router.index.look import LARGE, Look, Looker, Whole
 from router.local.cache import IndexCache
 from router.local.encoder import Encoder, load_encoder
 from router.local.excerpt import DEFAULT_EXCERPT, Reader
-from router.local.features import fit_features, softmax, wide_features
+from router.local.features import fit_features, softmax
 from router.local.heads import Heads, heads_for
 from router.local.index import SkillIndex
 from router.local.pair_reread import PairReread, pair_reread
 from router.local.pair_scorer import PairScorer
+from router.local.pair_text import pair_input
 from router.local.scripts import as_read
-from router.local.signals import Signals, compute_signals
 from router.local.vectors import Progress
 from router.suggestion import Gate, Ranking, Reread
 from router.turn import Turn
@@ -30,15 +30,13 @@ from router.turn import Turn
 POOL = 10
 """Best skills of the wide rank whose features see each other in the reread."""
 
-_REMEMBERED = 64
-
 
 class LocalJudge:
     """Answers from a roster's index; offline and thread-safe.
 
     Args:
         roster: The roster the index was made for.
-        index: Its index.
+        index: Its index, or what looks at a large roster for a turn.
         encoder: The encoder of the index.
         heads: The learned numbers.
         excerpt: Characters of a body that the reread sees.
@@ -48,7 +46,7 @@ class LocalJudge:
     def __init__(
         self,
         roster: Roster,
-        index: SkillIndex,
+        index: SkillIndex | Looker,
         encoder: Encoder,
         heads: Heads,
         excerpt: int = DEFAULT_EXCERPT,
@@ -56,12 +54,10 @@ class LocalJudge:
     ) -> None:
         self.excerpt = excerpt
         self._roster = roster
-        self._index = index
-        self._encoder = encoder
+        self.looker = Whole(index, encoder) if isinstance(index, SkillIndex) else index
         self.heads = heads
         self._pair_reread = reread
-        self._rows = {name: row for row, name in enumerate(index.names)}
-        self._recent: OrderedDict[Turn, tuple[Signals, NDArray[np.float32]]] = OrderedDict()
+        self._recent: OrderedDict[Turn, Look] = OrderedDict()
         self._lock = threading.Lock()
         self._reader = Reader()
 
@@ -74,6 +70,7 @@ class LocalJudge:
         cache: str | Path | None = None,
         progress: Progress | None = None,
         reranker: str | PairScorer | None = None,
+        index: str | None = None,
     ) -> Self:
         """A judge for a roster, its index from the cache when it is there.
 
@@ -85,6 +82,9 @@ class LocalJudge:
             progress: Told how many skills are encoded when an index is built.
             reranker: The pair scorer of the reread; see `router.local.pair_scorer`. By default
                 the shipped one when the heads were learned with it; "none" for no pair scorer.
+            index: What finds the candidates of a large roster; see `router.index.load.load_pool`.
+                By default every skill of a roster of up to `LARGE` is looked at, and "exact"
+                serves a larger one.
 
         Raises:
             EncoderError: If the encoder or the reranker cannot be loaded.
@@ -93,8 +93,14 @@ class LocalJudge:
         loaded = load_encoder(encoder)
         learned = heads_for(loaded.name, loaded.digest, heads)
         reread = pair_reread(learned, reranker)
-        index = IndexCache(cache, loaded).load_or_build(as_read(roster, loaded), progress)
-        return cls(roster, index, loaded, learned, reread=reread)
+        seen = as_read(roster, loaded)
+        if index is None and len(roster) <= LARGE:
+            small = IndexCache(cache, loaded).load_or_build(seen, progress)
+            return cls(roster, small, loaded, learned, reread=reread)
+        from router.index.load import load_pool
+
+        pool = load_pool(seen, loaded, cache, progress, index or "exact")
+        return cls(roster, pool, loaded, learned, reread=reread)
 
     @property
     def digest(self) -> str:
@@ -109,18 +115,19 @@ class LocalJudge:
     def rank(self, turn: Turn, roster: Roster) -> tuple[Ranking, Gate]:
         """Rank every skill and answer the three gate questions; see `Judge.rank`.
 
+        Of a large roster the ranking names the best few hundred. Copies of a skill stand in it
+        once, and skills whose tools the turn lacks do not.
+
         Raises:
             RouterError: If the roster is not the one this judge was made for.
         """
         if roster is not self._roster and roster.digest != self._roster.digest:
             raise RouterError("this judge holds the index of another roster; load one for this one")
-        signals, logits = self._signals(turn)
-        order = np.argsort(-logits, kind="stable")
-        probabilities = softmax(logits)
-        entries = tuple(
-            (self._index.names[row], min(1.0, float(probabilities[row]))) for row in order
-        )
-        acts, procedure, prose = (float(p) for p in self.heads.gate(signals.mixed))
+        look = self._look(turn)
+        order = np.argsort(-look.logits, kind="stable")
+        probabilities = softmax(look.logits)
+        entries = tuple((look.names[row], min(1.0, float(probabilities[row]))) for row in order)
+        acts, procedure, prose = (float(p) for p in self.heads.gate(look.signals.mixed))
         gate = Gate(acts_on_system=acts, documented_procedure=procedure, prose_suffices=prose)
         return Ranking(entries=entries), gate
 
@@ -132,11 +139,12 @@ class LocalJudge:
         """
         if not candidates:
             return Reread()
-        unknown = [skill.name for skill in candidates if skill.name not in self._rows]
+        unknown = [skill.name for skill in candidates if skill.name not in self._roster]
         if unknown:
             raise RouterError(f"not in this judge's roster: {', '.join(unknown)}")
-        signals, logits = self._signals(turn)
-        rows = np.array([self._rows[skill.name] for skill in candidates], dtype=np.int64)
+        look = self._look(turn, [skill.name for skill in candidates])
+        signals, logits = look.signals, look.logits
+        rows = np.array([look.rows[skill.name] for skill in candidates], dtype=np.int64)
         best = np.argsort(-logits, kind="stable")[:POOL]
         pool = np.concatenate([rows, best[~np.isin(best, rows)]])
         features = fit_features(
@@ -145,15 +153,14 @@ class LocalJudge:
             self.heads.gate(signals.mixed),
             pool,
             candidates,
-            self._index,
+            look.index,
             self.excerpt,
             self._reader,
         )
         fit_logits = self.heads.fits.logits(features)
         if self._pair_reread is not None:
-            fit_logits = self._pair_reread.logits(
-                turn.request_text, candidates, features, fit_logits
-            )
+            pairs = pair_input(turn.request_text, signals, look.index, rows, candidates)
+            fit_logits = self._pair_reread.logits(pairs, features, fit_logits)
         names = [skill.name for skill in candidates]
         fits = 1.0 / (1.0 + np.exp(-fit_logits))
         return Reread(
@@ -161,16 +168,15 @@ class LocalJudge:
             fits=dict(zip(names, fits.tolist(), strict=True)),
         )
 
-    def _signals(self, turn: Turn) -> tuple[Signals, NDArray[np.float32]]:
+    def _look(self, turn: Turn, also: Sequence[str] = ()) -> Look:
         """Signals and wide logits of a turn, kept for the reread that follows the rank."""
         with self._lock:
             known = self._recent.get(turn)
-        if known is not None:
+        if known is not None and all(name in known.rows for name in also):
             return known
-        signals = compute_signals(turn, self._index, self._encoder)
-        logits = self.heads.wide(wide_features(signals.matrix))
+        look = self.looker.look(turn, self.heads.wide, also)
         with self._lock:
-            self._recent[turn] = (signals, logits)
-            while len(self._recent) > _REMEMBERED:
+            self._recent[turn] = look
+            while len(self._recent) > self.looker.remembered:
                 self._recent.popitem(last=False)
-        return signals, logits
+        return look

@@ -30,6 +30,8 @@ class Signals:
         tokens: Token vectors of the request, shape (t, k).
         importance: Weight of each of its tokens, shape (t,), sum 1.
         words: Words of the request, hashed and counted.
+        moments: Mean and deviation of each column over the roster, when the rows of `matrix` are
+            the best candidates of a large one; None when they are all of it.
     """
 
     matrix: NDArray[np.float32]
@@ -38,6 +40,7 @@ class Signals:
     tokens: NDArray[np.float32]
     importance: NDArray[np.float32]
     words: Terms
+    moments: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
 
 
 def compute_signals(turn: Turn, index: SkillIndex, encoder: Encoder) -> Signals:

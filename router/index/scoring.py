@@ -1,0 +1,117 @@
+"""The signals of chosen skills of a large roster, and how they become one score."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.index.query import TermQuery, char_scores
+from router.local.heads import Linear
+from router.local.index import SkillIndex
+from router.local.signals import CONTEXT_WEIGHT, NAMES, late_interaction
+
+Floats = NDArray[np.float32]
+
+
+@dataclass(frozen=True)
+class Text:
+    """One text of a turn.
+
+    Attributes:
+        pooled: Its vector.
+        tokens: Its token vectors.
+        importance: Their weights.
+        chars: Its character n-grams.
+        lexical: Word, front and cover signals of every row, shape (n, 3).
+    """
+
+    pooled: Floats
+    tokens: Floats
+    importance: Floats
+    chars: TermQuery
+    lexical: Floats
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """A turn, before any skill is scored in full.
+
+    Attributes:
+        vectors: One unit vector a text, shape (1 or 2, d).
+        texts: The request, and the recent context if there is one.
+        lexical: Word, front and cover signals of every row, texts blended, shape (n, 3).
+        moments: Mean and deviation of every signal over the roster, each of shape (8,). Those of
+            vectors, tokens and n-grams are taken from a fixed sample of `SAMPLE` skills.
+    """
+
+    vectors: Floats
+    texts: Sequence[Text]
+    lexical: Floats
+    moments: tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
+class RowView:
+    """Everything about some rows that does not depend on the turn.
+
+    Attributes:
+        rows: The rows, shape (c,).
+        index: Vectors and tokens.
+        chars: Packed character n-grams.
+        char_starts: Where each skill's begin.
+        char_norms: Their norms.
+    """
+
+    rows: NDArray[np.int64]
+    index: SkillIndex
+    chars: NDArray[np.uint32]
+    char_starts: NDArray[np.int64]
+    char_norms: Floats
+
+
+def signals_of(view: RowView, text: Text) -> Floats:
+    """All signals of some rows for one text, shape (c, 8), columns as in `signals.NAMES`."""
+    index, lexical = view.index, text.lexical[view.rows]
+    if not len(index):
+        return np.zeros((0, len(NAMES)), np.float32)
+    columns = {
+        "document": index.documents @ text.pooled,
+        "summary": index.summaries @ text.pooled,
+        "passage": np.maximum.reduceat(index.passages @ text.pooled, index.passage_starts[:-1]),
+        "late": late_interaction(index, text.tokens, text.importance),
+        "word": lexical[:, 0],
+        "char": char_scores(text.chars, view.chars, view.char_starts, view.char_norms),
+        "front": lexical[:, 1],
+        "cover": lexical[:, 2],
+    }
+    return np.stack([columns[name] for name in NAMES], axis=1).astype(np.float32)
+
+
+def blend(parts: Sequence[Floats]) -> Floats:
+    """What the request and, if there is one, the context score, as one."""
+    mixed = np.zeros_like(parts[0])
+    for weight, part in zip(text_weights(len(parts)), parts, strict=True):
+        mixed += np.float32(weight) * part
+    return mixed
+
+
+def text_weights(texts: int) -> list[float]:
+    """How much the request and the recent context count, sum 1."""
+    given = [1.0, CONTEXT_WEIGHT][:texts]
+    return [one / sum(given) for one in given]
+
+
+def column_slopes(wide: Linear, spread: Floats) -> Floats:
+    """How much a signal's rise lifts a skill's logit, shape (8,).
+
+    Args:
+        wide: The learned fusion; its columns are those of `router.local.features.WIDE_NAMES`.
+        spread: Deviation of each signal over the roster.
+    """
+    weights = np.array(wide.weights, np.float32).reshape(3, len(NAMES))
+    standard = np.where(spread > 1e-6, weights[0] / np.maximum(spread, 1e-6), 0.0)
+    slopes: Floats = (standard + weights[1] + weights[2]).astype(np.float32)
+    return slopes

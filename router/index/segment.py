@@ -1,0 +1,245 @@
+"""A segment: some skills of a large index, in one immutable file that processes share."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from router.index.arrays import Array, ArrayFileError, map_arrays, write_arrays
+from router.index.lexical import CharRows, Postings, Vocabulary
+
+STEM = "segment"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """Vectors and terms of m skills.
+
+    A vector that several skills or passages share is stored once; `documents`, `summaries` and
+    `passages` say which one is whose.
+
+    Attributes:
+        path: Its file.
+        keys: Key of each skill (`router.index.groups.group_key`), shape (m, 16).
+        vectors: Distinct vectors, int8, shape (u, d).
+        scales: What a vector's integers are multiplied by, shape (u,).
+        documents: Vector of each skill's document, shape (m,).
+        summaries: Vector of each skill's summary, shape (m,).
+        passages: Vectors of all body pieces, shape (p,).
+        passage_starts: Where each skill's pieces begin, shape (m + 1,).
+        tokens: Token vectors of the distinct documents, int8, shape (t, k).
+        token_starts: Where each distinct document's tokens begin, shape (v + 1,).
+        token_rows: Distinct document of each skill, shape (m,).
+        word: Words over all text.
+        front: Words over name, category and description.
+        char: Character n-grams over all text.
+    """
+
+    path: Path
+    keys: NDArray[np.uint8]
+    vectors: NDArray[np.int8]
+    scales: NDArray[np.float32]
+    documents: NDArray[np.int32]
+    summaries: NDArray[np.int32]
+    passages: NDArray[np.int32]
+    passage_starts: NDArray[np.int64]
+    tokens: NDArray[np.int8]
+    token_starts: NDArray[np.int64]
+    token_rows: NDArray[np.int32]
+    word: Postings
+    front: Postings
+    char: CharRows
+
+    def __len__(self) -> int:
+        return len(self.keys)
+
+    @cached_property
+    def key_list(self) -> tuple[bytes, ...]:
+        """The keys as bytes."""
+        return tuple(key.tobytes() for key in self.keys)
+
+    @classmethod
+    def open(cls, path: Path, dimension: int, token_dimension: int, verify: bool = True) -> Segment:
+        """Map a segment's file.
+
+        Args:
+            path: The file.
+            dimension: Length of a pooled vector.
+            token_dimension: Length of a token vector.
+            verify: Whether to compare the bytes with the digest in the file's name.
+
+        Raises:
+            ArrayFileError: If the file is missing or damaged.
+        """
+        arrays, _ = map_arrays(path, verify)
+        try:
+            segment = cls(
+                path=path,
+                **{name: arrays[name] for name in _PLAIN},  # type: ignore[arg-type]
+                word=_postings(arrays, "word"),
+                front=_postings(arrays, "front"),
+                char=CharRows(
+                    _vocabulary(arrays, "char"),
+                    arrays["char.starts"],  # type: ignore[arg-type]
+                    arrays["char.packed"],  # type: ignore[arg-type]
+                    arrays["char.norms"],  # type: ignore[arg-type]
+                ),
+            )
+            problem = _problem(segment, dimension, token_dimension)
+        except (KeyError, IndexError, TypeError) as error:
+            raise ArrayFileError(f"{path}: lacks an array ({error})") from error
+        if problem:
+            raise ArrayFileError(f"{path}: {problem}")
+        return segment
+
+    def unit(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
+        """Vectors as float32, shape (len(ids), d)."""
+        rows: NDArray[np.float32] = self.vectors[ids].astype(np.float32)
+        rows *= self.scales[ids][:, None]
+        return rows
+
+    def passage_ids(self, row: int) -> NDArray[np.int32]:
+        """Vectors of one skill's body pieces."""
+        return self.passages[self.passage_starts[row] : self.passage_starts[row + 1]]
+
+    def read_tokens(self, rows: Sequence[int]) -> list[NDArray[np.int8]]:
+        """Token vectors of some skills, read rather than mapped: see `_Reader`."""
+        owners = self.token_rows[list(rows)]
+        width = self.tokens.shape[1]
+        spans = [(int(self.token_starts[o]), int(self.token_starts[o + 1])) for o in owners]
+        return [
+            part.reshape(-1, width)
+            for part in self._reader.rows(self.tokens, [(a * width, b * width) for a, b in spans])
+        ]
+
+    def read_chars(self, rows: Sequence[int]) -> list[NDArray[np.uint32]]:
+        """Packed character n-grams of some skills."""
+        starts = self.char.starts
+        spans = [(int(starts[row]), int(starts[row + 1])) for row in rows]
+        return list(self._reader.rows(self.char.packed, spans))
+
+    @cached_property
+    def _reader(self) -> _Reader:
+        return _Reader(self.path)
+
+
+_PLAIN = (
+    "keys", "vectors", "scales", "documents", "summaries", "passages", "passage_starts", "tokens",
+    "token_starts", "token_rows",
+)  # fmt: skip
+
+
+class _Reader:
+    """Reads runs of a mapped array through the file.
+
+    Every page of a mapping that was ever touched counts as the process's memory. Tokens and
+    n-grams are most of a segment, and a turn needs those of a few hundred skills: read, they stay
+    in the system's page cache, which all processes share, and leave the process no larger.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
+        self._size = path.stat().st_size
+
+    def __del__(self) -> None:
+        os.close(self._handle)
+
+    def rows(self, array: Array, spans: Sequence[tuple[int, int]]) -> Iterator[Any]:
+        """Runs of a flat array, or of one seen as flat; spans count elements."""
+        if not hasattr(os, "pread"):  # Windows
+            yield from (array.reshape(-1)[first:last] for first, last in spans)
+            return
+        base, size = file_offset(array), array.dtype.itemsize
+        for first, last in spans:
+            data = os.pread(self._handle, (last - first) * size, base + first * size)
+            yield np.frombuffer(data, array.dtype)
+
+
+def file_offset(array: Array) -> int:
+    """Where a mapped array begins in its file."""
+    whole: Any = None
+    base: Any = array
+    while isinstance(base, np.ndarray):
+        whole = base if isinstance(base, np.memmap) else whole
+        base = base.base
+    if whole is None:
+        raise ValueError("this array is not mapped from a file")
+    # The outermost map begins where the file does; slices of it are maps too.
+    start = array.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+    return int(start)
+
+
+def write_segment(folder: Path, arrays: dict[str, Array | Sequence[Array]]) -> Path:
+    """Write a segment's arrays, named as `flat` names them; see `write_arrays`."""
+    return write_arrays(folder, STEM, arrays)
+
+
+def flat(word: Postings, front: Postings, char: CharRows) -> dict[str, Array | Sequence[Array]]:
+    """The lexical arrays under the names they have in a file."""
+    arrays: dict[str, Array | Sequence[Array]] = {}
+    for name, postings in (("word", word), ("front", front)):
+        arrays[f"{name}.terms"] = postings.vocabulary.terms
+        arrays[f"{name}.frequency"] = postings.vocabulary.frequency
+        for part in ("starts", "rows", "counts", "norms"):
+            arrays[f"{name}.{part}"] = getattr(postings, part)
+    arrays["char.terms"] = char.vocabulary.terms
+    arrays["char.frequency"] = char.vocabulary.frequency
+    for part in ("starts", "packed", "norms"):
+        arrays[f"char.{part}"] = getattr(char, part)
+    return arrays
+
+
+def _vocabulary(arrays: dict[str, Array], name: str) -> Vocabulary:
+    return Vocabulary(arrays[f"{name}.terms"], arrays[f"{name}.frequency"])  # type: ignore[arg-type]
+
+
+def _postings(arrays: dict[str, Array], name: str) -> Postings:
+    parts = (arrays[f"{name}.{part}"] for part in ("starts", "rows", "counts", "norms"))
+    return Postings(_vocabulary(arrays, name), *parts)  # type: ignore[arg-type]
+
+
+def _problem(segment: Segment, dimension: int, token_dimension: int) -> str | None:
+    """What does not fit together, or None: better found now than on a turn.
+
+    The digest in the file's name guards the bytes; this guards against a file that another
+    program wrote. Long arrays are judged by their ends.
+    """
+    m, u = len(segment.keys), len(segment.vectors)
+    if segment.keys.shape != (m, 16) or segment.vectors.shape != (u, dimension):
+        return "its vectors are of another encoder"
+    if segment.tokens.shape[1:] != (token_dimension,):
+        return "its tokens are of another encoder"
+    lengths = [
+        len(segment.scales) == u,
+        len(segment.documents) == len(segment.summaries) == len(segment.token_rows) == m,
+        _partition(segment.passage_starts, m, len(segment.passages)),
+        _partition(segment.token_starts, len(segment.token_starts) - 1, len(segment.tokens)),
+        _partition(segment.char.starts, m, len(segment.char.packed)),
+        len(segment.char.norms) == m,
+    ]
+    ids = (segment.documents, segment.summaries, segment.passages)
+    inside = all(not len(one) or (one.min() >= 0 and one.max() < u) for one in ids)
+    token_rows = segment.token_rows
+    inside &= not m or (token_rows.min() >= 0 and token_rows.max() < len(segment.token_starts) - 1)
+    for postings in (segment.word, segment.front):
+        v = len(postings.vocabulary.terms)
+        lengths += [
+            _partition(postings.starts, v, len(postings.rows)),
+            len(postings.counts) == len(postings.rows),
+            len(postings.norms) == m,
+            len(postings.vocabulary.frequency) == v,
+        ]
+    if not all(lengths) or not inside:
+        return "its arrays do not fit together"
+    return None if np.isfinite(segment.scales).all() else "it holds numbers that are not finite"
+
+
+def _partition(starts: NDArray[np.int64], parts: int, total: int) -> bool:
+    return len(starts) == parts + 1 and int(starts[0]) == 0 and int(starts[-1]) == total
