@@ -126,6 +126,8 @@ def run_agent_bench(
     arms: Mapping[str, Sequence[Told]],
     store: ResultStore,
     progress: Progress | None = None,
+    *,
+    published: bool = False,
 ) -> AgentRun:
     """Send every turn to the agent, once an arm, unless the store has the answer.
 
@@ -138,6 +140,8 @@ def run_agent_bench(
         arms: What each arm tells it, turn by turn (see `arms_told`).
         store: Where answers are kept.
         progress: Told how many live requests are done, of how many.
+        published: Whether answers of imported runs count, where an arm told the same: they were
+            given under another prompt than ours, so they are no answers to a live run.
 
     Returns:
         The run; turns without an answer say why.
@@ -157,7 +161,7 @@ def run_agent_bench(
     interrupted = store.interrupted()
     replies: dict[str, Reply] = {}
     missing: dict[str, AgentRequest] = {}
-    published: dict[tuple[str, int], Reply] = {}
+    imported: dict[tuple[str, int], Reply] = {}
     for arm, row in requests.items():
         for index, request in enumerate(row):
             if request.digest in replies:
@@ -166,9 +170,9 @@ def run_agent_bench(
             if kept is not None:
                 replies[request.digest] = kept
                 continue
-            old = store.recorded(agent.model, arm, turns[index].text)
+            old = store.recorded(agent.model, arm, turns[index].text) if published else None
             if old is not None and old.block == arms[arm][index].block:
-                published[arm, index] = old.reply
+                imported[arm, index] = old.reply
             else:
                 missing[request.digest] = request
     journal = _Journal(store, len(missing), progress)
@@ -177,8 +181,8 @@ def run_agent_bench(
     def outcome(arm: str, index: int) -> Outcome:
         digest = requests[arm][index].digest
         turn, told = turns[index], arms[arm][index]
-        if (arm, index) in published:
-            return Outcome(turn=turn, told=told, reply=published[arm, index], source="published")
+        if (arm, index) in imported:
+            return Outcome(turn=turn, told=told, reply=imported[arm, index], source="published")
         if digest in replies:
             return Outcome(turn=turn, told=told, reply=replies[digest], source="replayed")
         if digest in journal.replies:

@@ -107,6 +107,7 @@ class AgentSummary(BaseModel):
         live: Requests asked for in this run.
         interrupted: Requests under way when an earlier run was killed.
         unanswered: Reason to the number of unanswered turns, over all arms.
+        price: What the costs rest on; None when no price is known.
     """
 
     model_config = ConfigDict(frozen=True)
@@ -119,6 +120,7 @@ class AgentSummary(BaseModel):
     live: int
     interrupted: int
     unanswered: dict[str, int]
+    price: Price | None = None
 
 
 def summarize_agent(run: AgentRun, roster: Roster, price: Price | None = None) -> AgentSummary:
@@ -140,6 +142,7 @@ def summarize_agent(run: AgentRun, roster: Roster, price: Price | None = None) -
         live=run.live,
         interrupted=run.interrupted,
         unanswered=dict(why.most_common()),
+        price=price,
     )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -150,7 +151,11 @@ def _records(path: Path) -> Iterable[tuple[str, Any]]:
         except (ValueError, RecursionError) as error:
             line = getattr(error, "lineno", 1)
             raise RequestsError(f"{path}:{line}: is not JSON ({error})") from error
-        return [(f"{path}: record {i}", record) for i, record in enumerate(array, start=1)]
+        lines = _lines_of_array(text.lstrip("\ufeff"), len(array))
+        return [
+            (f"{path}:{line}: record {i}", record)
+            for i, (line, record) in enumerate(zip(lines, array, strict=True), start=1)
+        ]
     records = []
     for number, line in enumerate(text.lstrip("\ufeff").split("\n"), start=1):
         if not line.strip():
@@ -160,3 +165,18 @@ def _records(path: Path) -> Iterable[tuple[str, Any]]:
         except (ValueError, RecursionError) as error:
             raise RequestsError(f"{path}:{number}: is not JSON ({error}); mend the line") from error
     return records
+
+
+def _lines_of_array(text: str, count: int) -> list[int]:
+    """The line on which each of the `count` elements of a well-formed JSON array starts."""
+    decoder, between, lines = json.JSONDecoder(), re.compile(r"[\s,]*"), []
+    at = text.index("[") + 1
+    line = 1 + text.count("\n", 0, at)
+    for _ in range(count):
+        found = between.match(text, at)
+        start = at if found is None else found.end()
+        line += text.count("\n", at, start)
+        lines.append(line)
+        _, at = decoder.raw_decode(text, start)
+        line += text.count("\n", start, at)
+    return lines

@@ -112,6 +112,8 @@ def main(verbose: bool) -> None:
     logging.basicConfig(
         level=logging.INFO if verbose else logging.ERROR, format="%(levelname)s: %(message)s"
     )
+    # Thresholds tuned for something else are the user's to mend, whatever the verbosity.
+    logging.getLogger("router.thresholds").setLevel(logging.WARNING)
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

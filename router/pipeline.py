@@ -103,6 +103,7 @@ class Router:
         profile: str | None = None,
         store: str | Path | None = None,
         quarantine: Quarantine | str | Path | None = None,
+        requests_digest: str | None = None,
     ) -> Self:
         """A router for a roster.
 
@@ -124,6 +125,8 @@ class Router:
             store: The store of the profile; by default the user's.
             quarantine: Which skills are never eligible: a quarantine, a suspicion level, the path
                 of a TOML file, or "off"; by default `SKILL_ROUTER_QUARANTINE`, else the level 0.8.
+            requests_digest: Digest of your labelled requests (`eval.data.requests_digest`). As with
+                roster and weights, a warning is logged when the thresholds were tuned on others.
 
         Raises:
             RouterError: If anything of the setup is wrong (a file, the encoder, the weights).
@@ -148,7 +151,10 @@ class Router:
 
             made = make_judge(judge, eligible, thresholds or Thresholds(), setup)
             digest = getattr(made, "digest", "")
-            return cls(roster, made, thresholds, digest, deadline_s=deadline_s, defended=defended)
+            router = cls(roster, made, thresholds, digest, deadline_s=deadline_s, defended=defended)
+            tuned = router.thresholds
+            warn_if_stale(tuned, router.roster.digest, router.weights_digest, requests_digest)
+            return router
         if isinstance(thresholds, str | Path):
             Thresholds.from_toml(thresholds)  # a wrong file should not cost an index first
         local = LocalJudge.load(eligible, encoder, heads, cache, progress)
@@ -159,7 +165,7 @@ class Router:
                 {**local.heads.thresholds, "weights_digest": local.digest}
             )
         local.excerpt = thresholds.excerpt
-        warn_if_stale(thresholds, roster.digest, local.digest)
+        warn_if_stale(thresholds, roster.digest, local.digest, requests_digest)
         cascade = None
         if judge == "cascade":
             from router.judges import make_cascade

@@ -91,13 +91,25 @@ class Thresholds(BaseModel):
         return "\n".join(lines) + "\n"
 
 
-def warn_if_stale(thresholds: Thresholds, roster_digest: str, weights_digest: str) -> None:
-    """Tuned thresholds are worth nothing on other skills or other weights: say so once, at load."""
+def warn_if_stale(
+    thresholds: Thresholds,
+    roster_digest: str,
+    weights_digest: str,
+    requests_digest: str | None = None,
+) -> None:
+    """Tuned thresholds are worth nothing on other skills or other weights: say so once, at load.
+
+    Args:
+        thresholds: The thresholds in use.
+        roster_digest: Digest of the roster in use.
+        weights_digest: Digest of the learned numbers in use.
+        requests_digest: Digest of the labelled requests that count now; None when nobody says.
+    """
+    now = {"roster": roster_digest, "weights": weights_digest, "requests": requests_digest}
     stale = []
-    if thresholds.roster_digest not in (None, roster_digest):
-        stale.append("roster")
-    if thresholds.weights_digest not in (None, weights_digest):
-        stale.append("weights")
+    for name, digest in now.items():
+        if digest is not None and getattr(thresholds, f"{name}_digest") not in (None, digest):
+            stale.append(name)
     if stale:
         _log.warning(
             "the thresholds were tuned on another %s; tune them again with skill-router tune",

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any
 
@@ -148,24 +148,40 @@ class ClaudeBatchAgent:
         self, batch: PendingBatch, open_requests: dict[str, AgentRequest], journal: Journal
     ) -> None:
         """Wait for a batch and keep its answers; requests it answers leave `open_requests`."""
-        if batch.id is None:
-            found = self._find(batch)
-            if found is None:
-                self._store.drop_batch(batch.key)
-                return
-            batch = batch.model_copy(update={"id": found})
-            self._store.save_batch(batch)
-        if not self._wait_for(str(batch.id)):
-            self._store.drop_batch(batch.key)
-            return
-        mine = set(batch.digests)
-        for line in self._reader.messages.batches.results(str(batch.id)):
-            digest = str(line.custom_id)
-            if digest not in mine:
-                continue
-            mine.discard(digest)
-            self._settle(digest, line.result, open_requests.pop(digest, None), journal)
+        for batch_id in [batch.id] if batch.id is not None else self._candidates(batch):
+            if self._wait_for(batch_id) and self._take(batch, batch_id, open_requests, journal):
+                break
         self._store.drop_batch(batch.key)
+
+    def _take(
+        self,
+        batch: PendingBatch,
+        batch_id: str,
+        open_requests: dict[str, AgentRequest],
+        journal: Journal,
+    ) -> bool:
+        """Keep the answers of a batch that has ended; False if it is another's, or has expired."""
+        mine = set(batch.digests)
+        for line in self._results(batch_id):
+            digest = str(line.custom_id)
+            if digest not in batch.digests and batch.id is None:
+                return False
+            if digest in mine:
+                mine.discard(digest)
+                self._settle(digest, line.result, open_requests.pop(digest, None), journal)
+        return len(mine) < len(batch.digests)
+
+    def _results(self, batch_id: str) -> Iterable[Any]:
+        import anthropic
+
+        try:
+            return self._reader.messages.batches.results(batch_id)
+        except anthropic.AnthropicError as error:
+            if isinstance(error, anthropic.APIError) and not isinstance(
+                error, anthropic.NotFoundError
+            ):
+                raise
+            return ()  # results are kept for some weeks only: the requests are handed in again
 
     def _settle(
         self, digest: str, result: Any, request: AgentRequest | None, journal: Journal
@@ -203,17 +219,19 @@ class ClaudeBatchAgent:
                 return True
             time.sleep(self._poll)
 
-    def _find(self, batch: PendingBatch) -> str | None:
-        """Id of a batch whose handing in was cut off before the answer, if the server has it."""
+    def _candidates(self, batch: PendingBatch) -> Iterator[str]:
+        """Batches that may be one whose handing in was cut off before the answer, newest first.
+
+        Others of the same account may be as large and as old: `_take` tells by what is in them.
+        """
         known = {other.id for other in self._store.batches()}
         for made in self._reader.messages.batches.list(limit=100):
             if made.created_at < batch.since - _CLOCKS:
-                return None
+                return
             counts = made.request_counts
             total = (
                 counts.processing + counts.succeeded + counts.errored + counts.canceled
                 + counts.expired
             )  # fmt: skip
             if made.id not in known and total == len(batch.digests):
-                return str(made.id)
-        return None
+                yield str(made.id)

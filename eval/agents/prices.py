@@ -19,15 +19,25 @@ class Price(BaseModel):
         cache_write: Of input written to the cache, as a multiple of `input`.
         cache_read: Of input read from it, as a multiple of `input`.
         batch: Of everything in a batch, as a multiple.
+        source: Where the price was read, and when: prices change.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    input: float = Field(ge=0.0)
-    output: float = Field(ge=0.0)
-    cache_write: float = Field(default=1.25, ge=0.0)
-    cache_read: float = Field(default=0.1, ge=0.0)
-    batch: float = Field(default=0.5, ge=0.0)
+    input: float = Field(ge=0.0, allow_inf_nan=False)
+    output: float = Field(ge=0.0, allow_inf_nan=False)
+    cache_write: float = Field(default=1.25, ge=0.0, allow_inf_nan=False)
+    cache_read: float = Field(default=0.1, ge=0.0, allow_inf_nan=False)
+    batch: float = Field(default=0.5, ge=0.0, allow_inf_nan=False)
+    source: str = Field(default="", max_length=300)
+
+    def __str__(self) -> str:
+        """The price, and where it comes from."""
+        return (
+            f"US $ at {self.input:g} per million input tokens (to the cache "
+            f"x{self.cache_write:g}, from it x{self.cache_read:g}) and {self.output:g} output, in "
+            f"a batch x{self.batch:g}: {self.source or 'source unknown'}"
+        )
 
     def of(self, reply: Reply) -> float:
         """Price of one answer in US dollars."""
@@ -62,4 +72,7 @@ def price_of(model: str, path: str | Path | None = None) -> Price | None:
     except (ValueError, RecursionError) as error:
         raise AgentError(f"{file}: is not TOML ({error})") from error
     fitting = [name for name in prices if model.startswith(name)]
-    return prices[max(fitting, key=len)] if fitting else None
+    if not fitting:
+        return None
+    found = prices[max(fitting, key=len)]
+    return found if found.source else found.model_copy(update={"source": str(file)[:300]})

@@ -5,11 +5,13 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any
 
 import click
 
 from eval.commands.bench_agent import AgentOptions, agent_options
+from eval.commands.outputs import check_extra, check_outputs
 from router.cli import print_json
 from router.commands.options import (
     JudgeChoice,
@@ -70,36 +72,51 @@ def bench(
     from eval.bench import run_bench, summarize
     from eval.cascade.command import judges_of_bench
     from eval.cascade.summary import summarize_cascade, summarize_usage
+    from eval.commands.bench_session import AgentSession
     from eval.data import load_turns
     from eval.paths import requests_folder
 
     options = AgentOptions.model_validate(agent_settings)
     options.check()
+    check_outputs(out, html)
+    if html is not None:
+        check_extra("--html", "report", "matplotlib", "jinja2")
+    if encode_baseline:
+        check_extra("--encode-baseline", "train", "sentence_transformers")
     if roster_path is not None and requests_path is None:
         raise click.UsageError("--roster needs --requests: the labelled turns for that roster")
     roster = load_roster(roster_path, duplicates)
     path = requests_path or requests_folder() / "bundled.jsonl"
     turns = load_turns(path, roster.names)
     judge, second = judges_of_bench(judge, turns)
-    router = load_router(roster, thresholds, encoder, heads, cache, reranker, judge, second)
-    answers = _with_bar("asking the router", lambda tell: run_bench(router, turns, tell))
-    summary = {**summarize(router, answers), **summarize_usage(answers)}
-    summary.update(summarize_cascade(answers))
-    if encode_baseline:
-        from eval.timing import encode_baseline_ms, index_seconds
+    with ExitStack() as stack:
+        session = None
+        if options.agent is not None:  # opened first: a wrong key should not cost the router's time
+            session = stack.enter_context(AgentSession(options, roster, turns))
+        router = load_router(roster, thresholds, encoder, heads, cache, reranker, judge, second)
+        answers = _with_bar("asking the router", lambda tell: run_bench(router, turns, tell))
+        summary = {**summarize(router, answers), **summarize_usage(answers)}
+        summary.update(summarize_cascade(answers))
+        if encode_baseline:
+            from eval.timing import encode_baseline_ms, index_seconds
 
-        summary["index_s"] = index_seconds(roster, encoder)
-        summary["encode_ms"] = encode_baseline_ms([turn.text for turn in turns])
-        summary["latency_ratio"] = round(
-            summary["latency_ms"]["p50"] / summary["encode_ms"]["p50"], 3
+            summary["index_s"] = index_seconds(roster, encoder)
+            summary["encode_ms"] = encode_baseline_ms([turn.text for turn in turns])
+            summary["latency_ratio"] = round(
+                summary["latency_ms"]["p50"] / summary["encode_ms"]["p50"], 3
+            )
+        run, agent = (None, None) if session is None else session.run(answers, _with_bar)
+    if router.thresholds.requests_digest == summary["digests"]["requests"]:
+        click.echo(
+            "note: the thresholds were chosen on these very requests, which flatters them; "
+            "skill-router tune prints figures on requests held out",
+            err=True,
         )
-    run, agent = None, None
-    if options.agent is not None:
-        run, agent = options.run(roster, turns, answers, _with_bar)
     if out is not None:
         _write_lines(out, [answer.record() for answer in answers] if run is None else run.records())
     if html is not None:
-        _write_page(html, router, answers, summary, run, agent)
+        paid = judge.name not in ("local", "cascade")
+        _write_page(html, router, answers, summary, run, agent, ask=not paid)
     if as_json:
         print_json(summary if agent is None else {**_as_json(agent), "router": summary})
     else:
@@ -133,18 +150,25 @@ def _write_page(
     summary: dict[str, Any],
     run: AgentRun | None,
     agent: AgentSummary | None,
+    ask: bool,
 ) -> None:
+    """Write the page; a judge that is paid is not asked again for it (`ask`)."""
     from eval.files import write_whole
     from eval.report.page import Report, render_page
-    from eval.tune.stages import collect
+    from eval.tune.stages import collect, past_the_gate
 
     turns, used = [answer.turn for answer in answers], router.thresholds
-    outputs = _with_bar(
-        "asking both stages",
-        lambda tell: collect(router, turns, used.shortlist, (used.excerpt,), tell),
-    )
+    if ask:
+        outputs = _with_bar(
+            "asking both stages",
+            lambda tell: collect(router, turns, used.shortlist, (used.excerpt,), tell),
+        )
+    else:
+        outputs = past_the_gate(router, turns, [answer.suggestion for answer in answers])
     title = "Router benchmark" if agent is None else "Agent benchmark"
-    report = Report(title, len(router.roster), summary, answers, outputs, used, run, agent)
+    report = Report(
+        title, len(router.roster), summary, answers, outputs, used, run, agent, whole=ask
+    )
     write_whole(path, render_page(report))
 
 

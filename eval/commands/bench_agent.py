@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 from pydantic import BaseModel, ConfigDict
 
+from eval.commands.numbers import price_pair
+from eval.commands.outputs import check_extra
+
 if TYPE_CHECKING:
-    from eval.agent_bench import AgentRun
-    from eval.agent_summary import AgentSummary
+    from eval.agents.prices import Price
     from eval.agents.protocol import Agent
     from eval.agents.store import ResultStore
-    from eval.bench import Answer
-    from eval.data import LabelledTurn
-    from roster import Roster
 
 Command = Callable[..., Any]
 _POSITIVE = click.IntRange(min=1)
@@ -63,7 +62,16 @@ def agent_options(command: Command) -> Command:
                 type=click.IntRange(1, 20),
                 help="Most attempts for a request.  [default: 6]",
             ),
-            click.option("--prices", metavar="FILE", help="TOML: US dollars per million tokens."),
+            click.option(
+                "--price",
+                type=price_pair,
+                metavar="IN,OUT",
+                help="US dollars per million tokens of input and of output.  [default: a dated, "
+                "unverified list]",
+            ),
+            click.option(
+                "--prices", metavar="FILE", help="The same for several models, as a TOML file."
+            ),
         ]
     ):  # fmt: skip
         command = option(command)
@@ -86,6 +94,7 @@ class AgentOptions(BaseModel):
     max_calls: int | None
     max_tokens: int | None
     attempts: int | None
+    price: tuple[float, float] | None
     prices: str | None
 
     def check(self) -> None:
@@ -110,6 +119,10 @@ class AgentOptions(BaseModel):
             raise click.UsageError(f"--agent {self.agent!r}: write --agent {example}")
         if self.batch and kind != "claude":
             raise click.UsageError("--batch needs --agent claude:MODEL")
+        if self.price is not None and self.prices is not None:
+            raise click.UsageError("give --price or --prices")
+        if kind == "claude":
+            check_extra(f"--agent {self.agent}", "agents", "anthropic", "tenacity")
         names = self.arm_names
         if not all(names) or len(set(names)) != len(names):
             raise click.UsageError(f"--arms {self.arms!r}: give distinct names, such as baseline")
@@ -121,60 +134,28 @@ class AgentOptions(BaseModel):
 
         return list(ARMS) if self.arms is None else [n.strip() for n in self.arms.split(",")]
 
-    def run(
-        self,
-        roster: Roster,
-        turns: Sequence[LabelledTurn],
-        answers: Sequence[Answer],
-        with_bar: Callable[[str, Callable[[Callable[[int, int], None]], Any]], Any],
-    ) -> tuple[AgentRun, AgentSummary]:
-        """Run the agent benchmark.
-
-        Args:
-            roster: The skills.
-            turns: The labelled turns.
-            answers: The router's answers to them.
-            with_bar: Does some work behind a progress bar.
-
-        Returns:
-            The run and its numbers.
-        """
-        from eval.agent_bench import arms_told, run_agent_bench
-        from eval.agent_summary import summarize_agent
-        from eval.agents.prices import price_of
-        from eval.agents.store import ResultStore
-
-        model = self.model
-        price = price_of(model, self.prices)
-        with ResultStore(self.store_path()) as store:
-            if self.import_path is not None:
-                self._import(store, roster, turns)
-            told = arms_told(self.arm_names, turns, answers, store, model)
-            agent = self.make_agent(store)
-            try:
-                run: AgentRun = with_bar(
-                    "asking the agent",
-                    lambda tell: run_agent_bench(agent, roster, turns, told, store, tell),
-                )
-            except KeyboardInterrupt:
-                click.echo(
-                    "stopped; the answers so far are kept: run the same command again to go on",
-                    err=True,
-                )
-                raise SystemExit(130) from None
-        if run.interrupted:
-            click.echo(
-                f"note: an earlier run was killed with {run.interrupted} requests under way; the "
-                "server may have charged them without an answer reaching the store",
-                err=True,
-            )
-        return run, summarize_agent(run, roster, price)
-
     @property
     def model(self) -> str:
         """Name of the model that answers."""
         kind, _, model = str(self.agent).partition(":")
         return model or kind
+
+    @property
+    def replays_published(self) -> bool:
+        """Whether answers of an imported run stand in for live ones: never unasked."""
+        return self.import_path is not None or str(self.agent).startswith("replay:")
+
+    def known_price(self) -> Price | None:
+        """The price of the model, or None when nobody knows it.
+
+        Raises:
+            AgentError: If `--prices` cannot be used.
+        """
+        from eval.agents.prices import Price, price_of
+
+        if self.price is not None:
+            return Price(input=self.price[0], output=self.price[1], source="given by --price")
+        return price_of(self.model, self.prices)
 
     def store_path(self) -> str | Path:
         """Where answers are kept; ":memory:" for an agent that costs nothing."""
@@ -185,15 +166,6 @@ class AgentOptions(BaseModel):
         from platformdirs import user_data_path
 
         return user_data_path("skill-router") / "agent-answers.sqlite"
-
-    def _import(self, store: ResultStore, roster: Roster, turns: Sequence[LabelledTurn]) -> None:
-        from eval.agent_bench import ARMS
-        from eval.agents.json_cache import read_json_cache
-
-        arms = list(dict.fromkeys([*self.arm_names, *ARMS]))
-        rows = read_json_cache(str(self.import_path), self.model, arms, turns, roster)
-        store.add_recorded(rows)
-        click.echo(f"imported {len(rows)} answers from {self.import_path}", err=True)
 
     def make_agent(self, store: ResultStore) -> Agent:
         """The agent that was asked for."""

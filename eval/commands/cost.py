@@ -150,6 +150,8 @@ _SHOWN = 40
 
 def short(tokens: float) -> str:
     """Tokens as people say them: 832, 4,124, 304k, 16.5M."""
+    if round(tokens) == 0:  # never "-0"
+        return "0"
     if abs(tokens) >= 999_500:
         return f"{tokens / 1e6:,.1f}M"
     if abs(tokens) >= 9_999.5:
@@ -159,10 +161,14 @@ def short(tokens: float) -> str:
 
 def _print(items: list[Procedure], use: Use, result: Cost) -> None:
     from rich.console import Console
-    from rich.markup import escape
     from rich.table import Table
+    from rich.text import Text
+
+    from roster.text import one_line, visible
 
     console = Console(highlight=False, soft_wrap=True)
+    if not console.is_terminal:  # a pipe has no width: names stay in one piece
+        console.width = 140
     table = Table(box=None, pad_edge=False, padding=(0, 1, 0, 0))
     table.add_column("procedure", overflow="fold", min_width=18)
     columns = ["tokens", "share", "saved a call", "saved a day", "trips a day", "net a day",
@@ -176,9 +182,9 @@ def _print(items: list[Procedure], use: Use, result: Cost) -> None:
         net = one.net_per_day if one.cached_net_per_day is None else one.cached_net_per_day
         even = one.break_even if one.cached_break_even is None else one.cached_break_even
         table.add_row(
-            escape(one.name), short(one.tokens), f"{one.share:.1%}", short(one.saving_per_call),
-            short(one.saving_per_day), short(one.round_trip_per_day), short(net), f"{even:.0%}",
-            one.place.value,
+            Text(visible(one_line(one.name))), short(one.tokens), f"{one.share:.1%}",
+            short(one.saving_per_call), short(one.saving_per_day), short(one.round_trip_per_day),
+            short(net), f"{even:.0%}", one.place.value,
         )  # fmt: skip
     console.print(table)
     if len(shown) > _SHOWN:

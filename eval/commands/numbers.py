@@ -46,6 +46,15 @@ def number_list(least: int, most: int) -> Callable[[str], tuple[int, ...]]:
     return convert
 
 
+def price_pair(value: str) -> tuple[float, float]:
+    """An option type: two prices separated by a comma, such as 1,5."""
+    convert = number(0.0, 1e6)
+    parts = value.split(",")
+    if len(parts) != 2:
+        raise click.BadParameter(f"{value!r} is not two prices such as 1,5")
+    return convert(parts[0]), convert(parts[1])
+
+
 def share_option(value: str) -> float:
     """An option type: a share such as 0.02 or 2%, within 0..1."""
     from eval.cost.procedures import share

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib.util
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from eval.commands.numbers import number, number_list, share_option
+from eval.commands.outputs import check_extra, check_outputs
 from router.cli import print_json
 from router.commands.options import (
     JudgeChoice,
@@ -22,7 +22,7 @@ from router.commands.options import (
 
 if TYPE_CHECKING:
     from eval.data import LabelledTurn
-    from eval.tune import Objective, StageOutputs, TuneResult
+    from eval.tune import Objective, StageOutputs
     from router.pipeline import Router
 
 _COST = number(0.0, 1e6)
@@ -91,8 +91,11 @@ _COST = number(0.0, 1e6)
 )
 @click.option(
     "--out", default="thresholds.toml", show_default=True, metavar="FILE",
-    help="Where the chosen thresholds are written.",
+    help="Where the chosen thresholds are written, if their gain survives.",
 )  # fmt: skip
+@click.option(
+    "--force", is_flag=True, help="Write them even if the verdict says to keep the current ones."
+)
 @click.option("--plot", metavar="FILE", help="Draw the Pareto front: .png, .svg or .pdf.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def tune(
@@ -101,6 +104,7 @@ def tune(
     thresholds: str | None,
     encoder: str | None,
     heads: str | None,
+    reranker: str | None,
     cache: str | None,
     requests_path: str | None,
     needless_at_most: float | None,
@@ -115,6 +119,7 @@ def tune(
     seed: int,
     stages_path: str | None,
     out: str,
+    force: bool,
     plot: str | None,
     as_json: bool,
     judge: JudgeChoice,
@@ -123,11 +128,14 @@ def tune(
 
     The costs default to what each outcome was recorded to do to an agent: wrong loads after a
     wrong suggestion, or after silence, beyond those after a right one; loads after a needless one.
+    The file is written only if the gain survives on the requests it was not chosen on, or with
+    --force.
     """
+    from eval.commands.tune_text import print_result
     from eval.data import load_turns
     from eval.files import write_whole
     from eval.paths import requests_folder
-    from eval.tune import disagreements, thresholds_file
+    from eval.tune import Outcome, disagreements, thresholds_file
     from eval.tune import tune as run
     from eval.tune.choose import grouped_folds, require_both_labels
 
@@ -136,13 +144,14 @@ def tune(
     if judge.name == "cascade":
         raise click.UsageError("tune the first judge of a cascade by itself: --judge local")
     objective = _objective(needless_at_most, cost_wrong, cost_silent, cost_needless, covered_share)
-    _check_outputs(out, plot, stages_path)
+    check_outputs(out, plot, stages_path)
+    _check_plot(plot)
     roster = load_roster(roster_path, duplicates)
     path = requests_path or str(requests_folder() / "bundled.jsonl")
     turns = load_turns(path, roster.names)
     require_both_labels(turns, path)
     grouped_folds(turns, folds, seed)  # said before the router is asked about every turn
-    router = load_router(roster, thresholds, encoder, heads, cache, judge)
+    router = load_router(roster, thresholds, encoder, heads, cache, reranker, judge)
     deepest = max(*shortlists, router.thresholds.shortlist)
     wanted = [router.thresholds.excerpt, *excerpts]
     outputs = _stage_outputs(router, turns, deepest, wanted, stages_path)
@@ -153,15 +162,17 @@ def tune(
     if judge.name == "local":  # any other judge would be paid a second time
         replayed = disagreements(outputs, router, result.chosen)
         result = result.model_copy(update={"replayed_otherwise": replayed})
-    write_whole(out, thresholds_file(result))
+    write = force or result.verdict.outcome is Outcome.SURVIVES
+    if write:
+        write_whole(out, thresholds_file(result))
     if plot is not None:
         from eval.tune.plot import plot_front
 
         plot_front(result, plot)
     if as_json:
-        print_json(result.model_dump(mode="json"))
+        print_json({**result.model_dump(mode="json"), "written": out if write else None})
     else:
-        _print(result, out, plot)
+        print_result(result, out, plot, write)
 
 
 def _objective(
@@ -184,20 +195,14 @@ def _objective(
     return WeightedCost.from_effects(covered_share=covered_share).model_copy(update=given)
 
 
-def _check_outputs(out: str, plot: str | None, stages: str | None) -> None:
-    """Find out before the long part that a result could not be written."""
+def _check_plot(plot: str | None) -> None:
     from eval.tune.plot import FORMATS
 
-    for path in filter(None, (out, plot, stages)):
-        folder = Path(path).expanduser().parent
-        if not folder.is_dir():
-            raise click.UsageError(f"{path}: there is no folder {folder}; make it first")
-        if Path(path).expanduser().is_dir():
-            raise click.UsageError(f"{path}: is a folder; give a file")
-    if plot is not None and Path(plot).suffix.lower() not in FORMATS:
+    if plot is None:
+        return
+    if Path(plot).suffix.lower() not in FORMATS:
         raise click.UsageError(f"--plot {plot}: end the name in {', '.join(FORMATS)}")
-    if plot is not None and importlib.util.find_spec("matplotlib") is None:
-        raise click.UsageError("--plot needs matplotlib: pip install 'skill-router[report]'")
+    check_extra("--plot", "report", "matplotlib")
 
 
 def _stage_outputs(
@@ -239,55 +244,3 @@ def _stage_outputs(
     if path is not None:
         write_outputs(outputs, path)
     return outputs
-
-
-def _print(result: TuneResult, out: str, plot: str | None) -> None:
-    from rich.console import Console
-    from rich.table import Table
-
-    console = Console(highlight=False, soft_wrap=True)
-    console.print(
-        f"{result.requests} requests; {result.gate_fit_pairs:,} pairs of gate and fit, "
-        f"{result.points:,} points in all, swept in {result.sweep_ms:,.0f} ms", markup=False,
-    )  # fmt: skip
-    console.print(f"objective: {result.objective}", markup=False)
-    if not result.excerpt_matters:
-        console.print("the excerpt makes no difference, or cannot be varied: it is left as it is")
-    table = Table(show_edge=False, pad_edge=False)
-    table.add_column("")
-    for column in ("right", "wrong", "silent", "needless", "loss"):
-        table.add_column(column, justify="right")
-    for label, scores in (
-        ("current", result.scores_current),
-        ("chosen, same requests", result.scores_chosen),
-        ("chosen, held-out requests", result.scores_held_out),
-    ):
-        rates = (scores.right, scores.wrong, scores.silent, scores.needless)
-        table.add_row(label, *(f"{rate.value:.1%}" for rate in rates), f"{scores.loss:.4f}")
-    console.print(table)
-    for label, t in (("current", result.current), ("chosen", result.chosen)):
-        console.print(
-            f"{label:8} gate {t.gate:.2f}, fit {t.fit:.2f}, shortlist {t.shortlist}, "
-            f"excerpt {t.excerpt}"
-        )
-    spread = [
-        f"{name} {min(values):g}-{max(values):g}"
-        for name, values in (
-            ("gate", [t.gate for t in result.fold_thresholds]),
-            ("fit", [t.fit for t in result.fold_thresholds]),
-            ("shortlist", [t.shortlist for t in result.fold_thresholds]),
-        )
-    ]
-    console.print(f"chosen without one fold at a time: {', '.join(spread)}")
-    console.print(
-        "held out against current, decided correctly by only one of them (McNemar): "
-        f"covered {result.paired_covered}; uncovered {result.paired_uncovered}", markup=False,
-    )  # fmt: skip
-    console.print(result.verdict.sentence, markup=False)
-    if result.replayed_otherwise:
-        console.print(
-            f"note: the router decides {result.replayed_otherwise} requests otherwise than its "
-            "stored stage outputs; its fits depend on the size of the shortlist"
-        )
-    written = out if plot is None else f"{out}, {plot}"
-    console.print(f"written: {written}", markup=False)

@@ -74,4 +74,6 @@ def _mixed_p95(share: float, added: float, p50: float, p95: float) -> float:
 
     if excess(p95) >= 0:
         return p95
+    if excess(p95 + added) <= 0:  # all calls load, and the last bit is rounded down
+        return p95 + added
     return float(brentq(excess, p95, p95 + added))

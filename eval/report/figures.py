@@ -16,15 +16,22 @@ INK, MUTED, GRID, BLUE, ORANGE, GREY = (
     "#1a1a19", "#6b6a65", "#e3e2dc", "#2a6fbb", "#d1571f", "#8f8e88",
 )  # fmt: skip
 _LONGEST_LABEL = 18
+_WIDE, _HALF = 10.6, 5.1
+"""Inches: a card of the page, and one of two side by side."""
 _ORDER = (BLUE, ORANGE, "#3f8f5b", "#8a5bb5", "#b5892b")
 
 
 def bars(
-    arms: list[str], wrong: list[Rate], needless: list[Rate], ceiling: str | None = None
+    title: str,
+    arms: list[str],
+    wrong: list[Rate],
+    needless: list[Rate],
+    ceiling: str | None = None,
 ) -> str:
     """Both error rates of each arm, side by side, with their intervals.
 
     Args:
+        title: What was measured.
         arms: Names of the arms.
         wrong: Wrong loads of each.
         needless: Needless loads of each.
@@ -33,7 +40,11 @@ def bars(
     Returns:
         The figure as an ``<svg>`` element.
     """
-    figure = _figure(8.4, 3.6)
+    from matplotlib.ticker import MaxNLocator
+
+    figure = _figure(_WIDE, 3.9)
+    heading = figure.suptitle(readable(title, 100), x=0.01, ha="left", color=INK, fontsize=11)
+    heading.set_parse_math(False)
     panels = (("wrong loads", "covered", wrong), ("needless loads", "uncovered", needless))
     colours = iter(_ORDER * (1 + len(arms) // len(_ORDER)))
     fills = [GREY if arm == ceiling else next(colours) for arm in arms]
@@ -60,7 +71,11 @@ def bars(
             label.set_parse_math(False)
         total = max((r.total for r in rates), default=0)
         axes.set_title(f"{title}, of {total} {of} requests", loc="left", color=INK, fontsize=10)
-        axes.set_ylim(0.0, max((r.high for r in rates if r.total), default=1.0) * 1.15)
+        top = max((r.high for r in rates if r.total), default=1.0)
+        # Room for the figure above the highest bar, without a mark above 100 %.
+        ticks = MaxNLocator(5).tick_values(0.0, top)
+        axes.set_yticks([tick for tick in ticks if tick <= 1.0])
+        axes.set_ylim(0.0, top * 1.15)
         axes.yaxis.set_major_formatter(_percent())
         axes.set_ylabel("lower is better", color=MUTED, fontsize=9)
     return _svg(figure, "Wrong and needless loads of each arm")
@@ -74,7 +89,7 @@ def reliability_diagram(diagram: Reliability, stated: str, seen: str) -> str:
         stated: What the probability claims, for the horizontal axis.
         seen: What was observed, for the vertical one.
     """
-    figure = _figure(4.1, 4.3)
+    figure = _figure(_HALF, 4.6)
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
     for axes in (upper, lower):
         _plain(axes)
@@ -91,7 +106,7 @@ def reliability_diagram(diagram: Reliability, stated: str, seen: str) -> str:
     upper.grid(color=GRID, linewidth=0.8)
     upper.set_ylabel(seen, color=MUTED, fontsize=9)
     upper.set_title(
-        f"ECE {diagram.ece:.3f}   Brier {diagram.brier:.3f}   {diagram.cases:,} cases",
+        f"ECE {diagram.ece:.3f}, Brier score {diagram.brier:.3f}, {diagram.cases:,} cases",
         loc="left", color=INK, fontsize=10,
     )  # fmt: skip
     lower.set_xlabel(stated, color=MUTED, fontsize=9)
@@ -110,7 +125,7 @@ def trade_off(
         now: Needless and right suggestions at the thresholds in use.
         label: The thresholds in use.
     """
-    figure = _figure(6.4, 4.3)
+    figure = _figure(_WIDE, 4.6)
     axes = figure.subplots()
     _plain(axes)
     axes.grid(color=GRID, linewidth=0.8)
@@ -118,12 +133,15 @@ def trade_off(
         needless, right, color=BLUE, lw=1.6, drawstyle="steps-post",
         label="best pair of gate and fit thresholds",
     )  # fmt: skip
-    axes.plot(*now, "D", color=ORANGE, ms=7, label=f"in use: {label}")
+    axes.plot(*now, "D", color=ORANGE, ms=7, ls="", label=f"in use: {label}")
+    axes.set_xlim(left=0.0)
     axes.set_xlabel("needless suggestions, share of uncovered requests", color=MUTED, fontsize=9)
     axes.set_ylabel("right suggestions, share of covered requests", color=MUTED, fontsize=9)
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_formatter(_percent())
-    axes.legend(frameon=False, fontsize=9, loc="lower right")
+    # Above the curve, where it can hide nothing of it, however wide the browser's font is.
+    axes.legend(frameon=False, fontsize=9, loc="lower left", bbox_to_anchor=(0.0, 1.0), ncols=2,
+                borderaxespad=0.2, labelcolor=INK)  # fmt: skip
     return _svg(figure, "Right against needless suggestions over all thresholds")
 
 

@@ -15,6 +15,7 @@ from eval.bench import Answer
 from eval.metrics import Rate
 from eval.report import figures
 from eval.report.curves import curves
+from eval.tune.result import decimals
 from eval.tune.stages import StageOutputs
 from roster.text import encodable
 from router.thresholds import Thresholds
@@ -36,6 +37,7 @@ class Report:
         thresholds: The thresholds in use.
         run: The agent's run, or None for the router alone.
         agent: Its numbers.
+        whole: Whether `outputs` has fits for every turn, not only past the gate in use.
     """
 
     title: str
@@ -46,6 +48,7 @@ class Report:
     thresholds: Thresholds
     run: AgentRun | None = None
     agent: AgentSummary | None = None
+    whole: bool = True
 
 
 def render_page(report: Report) -> str:
@@ -74,7 +77,9 @@ def render_page(report: Report) -> str:
         summary=summary,
         rates={name: Rate.model_validate(r) for name, r in summary["rates"].items()},
         agent=report.agent,
-        bars=Markup(_bars(report.agent)) if report.agent else "",
+        bars=Markup(_bars(report.agent, report.skills)) if report.agent else "",
+        price=_price(report.agent) if report.agent else "",
+        whole=report.whole,
         fits=Markup(figures.reliability_diagram(shown.fits, "stated fit", "it is the right skill")),
         gate=Markup(
             figures.reliability_diagram(shown.gate, "stated need", "a skill covers the request")
@@ -82,7 +87,7 @@ def render_page(report: Report) -> str:
         trade_off=Markup(
             figures.trade_off(
                 list(shown.needless), list(shown.right), shown.now,
-                f"gate {used.gate:.3g}, fit {used.fit:.3g}",
+                f"gate {decimals(used.gate)}, fit {decimals(used.fit)}",
             )
         ),
         mistakes=mistakes,
@@ -96,8 +101,13 @@ def render_page(report: Report) -> str:
     return encodable(page)
 
 
-def _bars(agent: AgentSummary) -> str:
+def _price(agent: AgentSummary) -> str:
+    return str(agent.price) if agent.price else "US $: no price is known for this model"
+
+
+def _bars(agent: AgentSummary, skills: int) -> str:
     return figures.bars(
+        f"{skills} skills, {agent.covered + agent.uncovered} requests, {agent.model}",
         list(agent.arms),
         [arm.wrong_load for arm in agent.arms.values()],
         [arm.needless_load for arm in agent.arms.values()],

@@ -88,7 +88,8 @@ def print_agent(summary: AgentSummary) -> None:
     console = _console()
     console.print(
         Text(f"agent {readable(summary.model)}: {summary.live} live requests; ")
-        + Text(f"{summary.covered} covered and {summary.uncovered} uncovered turns an arm")
+        + Text(f"{summary.covered} covered and {summary.uncovered} uncovered turns an arm"),
+        soft_wrap=True,
     )
     arms = summary.arms.items()
     lost = any(arm.unanswered for _, arm in arms)
@@ -145,6 +146,10 @@ def print_agent(summary: AgentSummary) -> None:
             for name, arm in arms
         ],
     )
+    if summary.price is not None:
+        console.print(Text(readable(str(summary.price), 600)), end="\n\n")
+    elif any(arm.usage.total for _, arm in arms):
+        console.print("US $: no price is known for this model; give --price IN,OUT", end="\n\n")
     kinds = sorted({kind for arm in summary.arms.values() for kind in arm.by_kind})
     _table(
         console,

@@ -6,10 +6,18 @@ import io
 from pathlib import Path
 
 from eval.files import write_whole
-from eval.tune.result import Scores, TuneResult
+from eval.tune.result import Outcome, Scores, TuneResult, decimals
 from eval.tune.stages import TuneError
 
 FORMATS = (".png", ".svg", ".pdf")
+
+_IN_WORDS = {
+    Outcome.SURVIVES: "the gain survives on held-out requests",
+    Outcome.UNPROVEN: "the gain is within chance on held-out requests",
+    Outcome.LOST: "the gain does not survive on held-out requests",
+    Outcome.SAME: "decides as the current thresholds do",
+    Outcome.BOUND_BROKEN: "the bound does not hold on held-out requests",
+}
 
 
 def plot_front(result: TuneResult, path: str | Path) -> Path:
@@ -67,8 +75,9 @@ def plot_front(result: TuneResult, path: str | Path) -> Path:
     axes.set_axisbelow(True)
     chosen = result.chosen
     axes.set_title(
-        f"gate {chosen.gate:g}, fit {chosen.fit:g}, shortlist {chosen.shortlist}: "
-        f"{result.verdict.outcome.value.replace('_', ' ')} held out (bars: 95 %)",
+        f"gate {decimals(chosen.gate)}, fit {decimals(chosen.fit)}, "
+        f"shortlist {chosen.shortlist}: "
+        f"{_IN_WORDS[result.verdict.outcome]} (bars: 95 %)",
         fontsize=10,
         loc="left",
     )

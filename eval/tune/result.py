@@ -136,6 +136,11 @@ class TuneResult(BaseModel):
     replayed_otherwise: int | None = None
 
 
+def decimals(threshold: float) -> str:
+    """A threshold with two decimals, and more only where it has more."""
+    return f"{threshold:.2f}" if round(threshold, 2) == threshold else f"{threshold:.4g}"
+
+
 def judge_gain(
     current: Scores,
     held_out: Scores,

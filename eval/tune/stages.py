@@ -140,15 +140,41 @@ def collect(
             asked[layer].append(_both_stages(open_router, turn))
         if progress is not None:
             progress(done, len(turns))
+    return _outputs(router, turns, asked, shortlist, excerpts, matters)
+
+
+def past_the_gate(
+    router: Router, turns: Sequence[LabelledTurn], suggestions: Sequence[Suggestion]
+) -> StageOutputs:
+    """Stage outputs from answers given already, for a judge that is not to be asked twice.
+
+    Args:
+        router: The router that answered.
+        turns: Labelled turns, at least one.
+        suggestions: Its answers to them. Where it was silent at the gate there are no fits, and
+            where it failed neither those nor a need: such a turn is silent at every point.
+    """
+    used = router.thresholds
+    return _outputs(router, turns, [suggestions], used.shortlist, (used.excerpt,), False)
+
+
+def _outputs(
+    router: Router,
+    turns: Sequence[LabelledTurn],
+    asked: Sequence[Sequence[Suggestion]],
+    shortlist: int,
+    excerpts: tuple[int, ...],
+    matters: bool,
+) -> StageOutputs:
     first = asked[0]
     names = tuple(suggestion.ranking.top(shortlist) for suggestion in first)
-    width = max(len(found) for found in names)
+    width = max(1, *(len(found) for found in names))
     fits = np.full((len(excerpts), len(turns), width), -1.0)
     choice = np.full_like(fits, -1.0)
     for layer, suggestions in enumerate(asked):
         for row, suggestion in enumerate(suggestions):
             reread = suggestion.reread
-            if reread is None:  # `_both_stages` has refused such a turn
+            if reread is None:
                 continue
             for place, name in enumerate(names[row]):
                 fits[layer, row, place] = reread.fits.get(name, -1.0)

@@ -72,6 +72,7 @@ class MessagesServer:
         self.batches: dict[str, dict[str, Any]] = {}
         self.batch_plan: Callable[[int], Say | None] = lambda number: None
         self.batch_creations = 0
+        self.archived: set[str] = set()
         self.polls_until_ended = 1
         self._prefixes: set[str] = set()
         self._lock = threading.Lock()
@@ -186,8 +187,13 @@ class MessagesServer:
             "id": key, "type": "message_batch", "created_at": now, "expires_at": now,
             "processing_status": "ended" if ended else "in_progress",
             "request_counts": {**counts, "errored": 0, "canceled": 0, "expired": 0},
-            "results_url": f"{self.url}/v1/messages/batches/{key}/results" if ended else None,
-            "archived_at": None, "cancel_initiated_at": None, "ended_at": now if ended else None,
+            "results_url": (
+                f"{self.url}/v1/messages/batches/{key}/results"
+                if ended and key not in self.archived
+                else None
+            ),
+            "archived_at": now if key in self.archived else None,
+            "cancel_initiated_at": None, "ended_at": now if ended else None,
         }  # fmt: skip
 
     def batch_results(self, key: str) -> bytes:

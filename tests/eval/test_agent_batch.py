@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -80,6 +81,36 @@ def test_a_batch_that_was_handed_in_is_found_again(server: MessagesServer, path:
     assert sum(o.reply is not None for row in run.arms.values() for o in row) == 22
     with ResultStore(path) as store:
         assert store.batches() == []
+
+
+def test_a_batch_of_another_program_is_not_taken_for_ours(
+    server: MessagesServer, path: Path
+) -> None:
+    """As large and as old as the one that was cut off; the newest is looked at first."""
+    server.batch_plan = lambda number: Say(body=b'{"id": "msgba', cut=True) if number == 0 else None
+    with pytest.raises(AgentError):
+        measure(server, path)
+    ours = server.batches["msgbatch_0"]["requests"]
+    theirs = [{**entry, "custom_id": f"theirs-{n}"} for n, entry in enumerate(ours)]
+    server.batches["msgbatch_theirs"] = {"requests": theirs, "polls": 0}
+    run = measure(server, path)
+    assert server.batch_creations == 1, "paid once"
+    assert sum(o.reply is not None for row in run.arms.values() for o in row) == 22
+
+
+def test_a_batch_whose_results_are_gone_is_handed_in_again(
+    server: MessagesServer, path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(ResultStore, "drop_batch", lambda *_: None)
+        measure(server, path)
+    with sqlite3.connect(path) as db:
+        db.execute("DELETE FROM answers")
+    db.close()
+    server.archived.add("msgbatch_0")
+    run = measure(server, path)
+    assert server.batch_creations == 2
+    assert sum(o.reply is not None for row in run.arms.values() for o in row) == 22
 
 
 def test_a_batch_that_never_arrived_is_handed_in_again(server: MessagesServer, path: Path) -> None:

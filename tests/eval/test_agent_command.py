@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from router import Router, Thresholds
+from eval.data import requests_digest
+from roster import Roster
+from router import Gate, Ranking, Router, Thresholds, Turn
 from router.cli import main
 from tests.eval.fakes import WordJudge, shop, shop_turns
 from tests.eval.messages_server import MessagesServer, error
@@ -170,17 +172,139 @@ def test_a_wrong_key_is_one_line(bench: Any, tmp_path: Path) -> None:
         (("--max-calls", "3"), "--max-calls needs --agent"),
         (("--import", "x.json"), "--import needs --agent"),
         (("--agent-base-url", "http://127.0.0.1:1"), "--agent-base-url needs --agent"),
-        (("--agent", "scripted", "--arms", "Hosted"), "there is no arm 'Hosted'"),
-        (("--agent", "scripted", "--prices", "/no/such"), "cannot be read"),
-        (("--agent", "scripted", "--html", "/no/such/page.html"), "cannot be written"),
-        (("--agent", "scripted", "--store", "/proc/none/s.sqlite"), "cannot be used as a store"),
-        (("--agent", "scripted", "--import", "/no/such"), "cannot be read"),
+        (("--agent", "scripted", "--price", "1"), "is not two prices such as 1,5"),
+        (("--agent", "scripted", "--price", "1,nan"), "nan is not in the range"),
+        (("--agent", "scripted", "--price", "1,5", "--prices", "x"), "--price or --prices"),
+        (("--price", "1,5"), "--price needs --agent"),
     ],
 )
 def test_what_makes_no_sense_is_refused(bench: Any, arguments: tuple[str, ...], says: str) -> None:
     result = bench(*arguments)
     assert result.exit_code in (1, 2), result.output
     assert says in " ".join(result.stderr.split()) and "Traceback" not in result.output
+
+
+@pytest.fixture
+def no_router(monkeypatch: pytest.MonkeyPatch) -> None:
+    def load(*_: Any, **__: Any) -> Router:
+        raise AssertionError("the router was loaded, and would have been asked, for nothing")
+
+    monkeypatch.setattr("eval.commands.bench.load_router", load)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (("--html", "/no/such/page.html"), "there is no folder /no/such"),
+        (("--html", "/"), "is a folder"),
+        (("--out", "/no/such/o.jsonl"), "there is no folder /no/such"),
+        (("--agent", "scripted", "--arms", "Hosted"), "there is no arm 'Hosted'"),
+        (("--agent", "scripted", "--prices", "/no/such"), "cannot be read"),
+        (("--agent", "scripted", "--store", "/proc/none/s.sqlite"), "cannot be used as a store"),
+        (("--agent", "scripted", "--import", "/no/such"), "cannot be read"),
+        (("--agent", f"claude:{MODEL}"), "there is no key for the agent"),
+    ],
+)
+def test_what_can_be_known_before_is_said_before(
+    bench: Any, no_router: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+    arguments: tuple[str, ...], says: str,
+) -> None:  # fmt: skip
+    monkeypatch.delenv("ANTHROPIC_API_KEY")
+    monkeypatch.setenv("HOME", str(tmp_path))
+    monkeypatch.setenv("XDG_DATA_HOME", str(tmp_path / "data"))
+    result = bench(*arguments)
+    assert result.exit_code in (1, 2), result.output
+    assert says in " ".join(result.stderr.split()) and "Traceback" not in result.output
+
+
+@pytest.mark.parametrize(
+    ("missing", "arguments", "says"),
+    [
+        ("matplotlib", ("--html", "p.html"), "--html needs matplotlib: pip install 'skill-r"),
+        ("jinja2", ("--html", "p.html"), "--html needs jinja2: pip install 'skill-router[report]'"),
+        ("tenacity", ("--agent", f"claude:{MODEL}"), "tenacity: pip install 'skill-router[agents]"),
+        ("sentence_transformers", ("--encode-baseline",), "pip install 'skill-router[train]'"),
+    ],
+)
+def test_a_missing_extra_is_said_before_anything_is_asked(
+    bench: Any, no_router: None, monkeypatch: pytest.MonkeyPatch, missing: str,
+    arguments: tuple[str, ...], says: str,
+) -> None:  # fmt: skip
+    monkeypatch.setattr(
+        "eval.commands.outputs.find_spec", lambda name: None if name == missing else "there"
+    )
+    result = bench(*arguments)
+    assert result.exit_code == 2, result.output
+    assert says in " ".join(result.stderr.split())
+
+
+def test_the_price_is_dated_and_can_be_replaced(
+    bench: Any, server: MessagesServer, tmp_path: Path
+) -> None:
+    common = (
+        "--agent", f"claude:{MODEL}", "--arms", "baseline", "--agent-base-url", server.url,
+        "--store", str(tmp_path / "s.sqlite"),
+    )  # fmt: skip
+    page = tmp_path / "page.html"
+    printed = " ".join(bench(*common, "--html", str(page)).stdout.split())
+    for text in (printed, page.read_text()):
+        assert "November 2025, not verified; --price IN,OUT" in text
+    shipped = json.loads(bench(*common, "--json").stdout)["agent"]
+    mine = json.loads(bench(*common, "--json", "--price", "2,10").stdout)["agent"]
+    assert mine["price"]["source"] == "given by --price"
+    costs = [agent["arms"]["baseline"]["cost_usd"] for agent in (shipped, mine)]
+    assert costs[1] == pytest.approx(2 * costs[0], abs=2e-6)
+    unknown = ("--agent", "claude:m", *common[2:])
+    assert "no price is known for this model" in bench(*unknown).stdout
+
+
+def test_an_imported_run_answers_nothing_unasked(
+    bench: Any, server: MessagesServer, tmp_path: Path
+) -> None:
+    cache = tmp_path / "json_cache.json"
+    published(cache)
+    store = ("--store", str(tmp_path / "s.sqlite"), "--arms", "baseline,oracle", "--json")
+    replay = bench("--agent", f"replay:{MODEL}", "--import", str(cache), *store)
+    assert json.loads(replay.stdout)["agent"]["live"] == 0
+    live = bench("--agent", f"claude:{MODEL}", "--agent-base-url", server.url, *store)
+    assert json.loads(live.stdout)["agent"]["live"] == 24 == len(server.seen)
+
+
+def test_thresholds_chosen_on_the_same_requests_are_announced(
+    bench: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    digest = requests_digest(shop_turns())
+    for tuned, said in ((digest, True), ("0" * 64, False)):
+        thresholds = Thresholds(gate=0.3, fit=0.3, requests_digest=tuned)
+
+        def load(roster: Any, *_: Any, tuned: Thresholds = thresholds, **__: Any) -> Router:
+            return Router(roster, WordJudge(), tuned)
+
+        monkeypatch.setattr("eval.commands.bench.load_router", load)
+        assert ("chosen on these very requests" in bench().stderr) == said
+
+
+def test_a_paid_judge_is_asked_once_for_the_page(
+    bench: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[str] = []
+
+    class Counting(WordJudge):
+        def rank(self, turn: Turn, roster: Roster) -> tuple[Ranking, Gate]:
+            asked.append(turn.request)
+            if turn.request.startswith("Say hello"):
+                raise RuntimeError("the server is down")
+            return super().rank(turn, roster)
+
+    def load(roster: Any, *_: Any, **__: Any) -> Router:
+        return Router(roster, Counting(), Thresholds(gate=0.6, fit=0.3))
+
+    monkeypatch.setattr("eval.commands.bench.load_router", load)
+    page = tmp_path / "page.html"
+    result = bench("--judge", "claude", "--html", str(page))
+    assert result.exit_code == 0, result.output
+    assert max(asked.count(turn.text) for turn in shop_turns()) == 1
+    assert "The judge was not asked again" in page.read_text()
 
 
 def test_nothing_replaced_on_the_bundled_roster(router: Router, tmp_path: Path) -> None:

@@ -171,7 +171,8 @@ def test_a_published_run_replays(tmp_path: Path) -> None:
     with ResultStore(":memory:") as store:
         store.add_recorded(rows)
         told = arms_told(arms, shop_turns(), None, store, MODEL)
-        run = run_agent_bench(ReplayAgent(MODEL), shop(), shop_turns(), told, store)
+        agent = ReplayAgent(MODEL)
+        run = run_agent_bench(agent, shop(), shop_turns(), told, store, published=True)
     assert run.live == 0
     assert {o.source for row in run.arms.values() for o in row} == {"published"}
     summary = summarize_agent(run, shop())
@@ -223,7 +224,7 @@ def test_text_that_no_file_can_hold_is_replaced(tmp_path: Path) -> None:
     with ResultStore(tmp_path / "s.sqlite") as store:
         store.add_recorded(rows)
         told = arms_told(("baseline",), [turn], None, store, MODEL)
-        run = run_agent_bench(ReplayAgent(MODEL), shop(), [turn], told, store)
+        run = run_agent_bench(ReplayAgent(MODEL), shop(), [turn], told, store, published=True)
     assert run.arms["baseline"][0].loaded == "\ufffd"
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eval.cost import (
@@ -113,6 +113,7 @@ def test_moving_all_is_the_sum_of_moving_each(
         )
 
 
+@example(share=1.0, p50=0.5, spread=1.1262737529658176, first=1.0)
 @given(
     share=st.floats(0, 1), p50=st.floats(0.05, 20), spread=st.floats(1.0, 8.0),
     first=st.floats(0, 5),
@@ -272,3 +273,15 @@ def test_the_command_estimates_from_a_roster_and_a_log(tmp_path: Path) -> None:
     assert shares.pop("release-notes") == 0.05
     assert set(shares.values()) == {0.0}
     assert result["loads_per_day"] == pytest.approx(5)
+
+
+def test_names_are_printed_in_one_piece_and_as_text(tmp_path: Path) -> None:
+    path = tmp_path / "procedures.toml"
+    long = "a-procedure-with-a-name-of-forty-letters"
+    path.write_text(
+        'calls_per_day = 0\n[[procedure]]\nname = "[bold]x\\u001b[31m\\n"\ntokens = 0\nshare = 0\n'
+        f'[[procedure]]\nname = "{long}"\ntokens = 9\nshare = 0\n'
+    )
+    printed = run("--procedures", str(path))
+    assert long in printed and "[bold]x" in printed
+    assert "\x1b" not in printed and "-0" not in printed

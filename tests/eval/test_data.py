@@ -36,7 +36,12 @@ def test_json_lines_and_an_array_are_the_same(tmp_path: Path) -> None:
         ('{"gold": null}', [":1", "text"]),
         ('{"text": "  ", "gold": null}', [":1", "blank"]),
         ('{"text": 3, "gold": null}', [":1", "text"]),
-        ('["a"]', ["record 1", "not an object"]),
+        ('["a"]', [":1: record 1", "not an object"]),
+        (
+            '\n[{"text": "a",\n"gold": null}\n,\n\n {"text": "a", "gold": null}]',
+            [":6: record 2: text", "stands at", ":2: record 1"],
+        ),
+        ('[\n{"text": "a", "gold": null},\n{"text": "b", "gold": "u"}\n]', [":3: record 2: gold"]),
         ('{"text": "a", "gold": null}\n{"text": "a", "gold": "x"}', [":2", ":1", "same request"]),
         ('{"text": "a", "gold": "unknown"}', [":1", "gold", "unknown"]),
         (b"\xff\xfe", ["UTF-8"]),

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import logging
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
 
+from eval.tune import Outcome, Verdict
 from roster import Roster
 from router import Router, Thresholds
 from router.cli import main
@@ -71,6 +73,7 @@ def test_tune_writes_thresholds_that_load_without_a_warning(
 ) -> None:
     out, plot, stages = (str(tmp_path / n) for n in ("t.toml", "front.png", "stages.json"))
     arguments = [*on(files), "--folds", "3", "--out", out, "--plot", plot, "--stages", stages]
+    arguments += ["--force"]
     printed = good("tune", *arguments).output
     assert "pairs of gate and fit" in printed and "McNemar" in printed
     assert Path(plot).read_bytes().startswith(b"\x89PNG")
@@ -87,6 +90,49 @@ def test_tune_writes_thresholds_that_load_without_a_warning(
     assert again["chosen"] == thresholds.model_dump()
     assert again["replayed_otherwise"] == 0
     assert again["gate_fit_pairs"] >= 10_000
+    assert again["written"] == out
+
+
+@pytest.mark.parametrize("outcome", list(Outcome))
+def test_only_a_gain_that_survives_is_written(
+    files: tuple[str, str],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    outcome: Outcome,
+) -> None:
+    there = outcome in (Outcome.UNPROVEN, Outcome.SAME)
+
+    def verdict(*_: object) -> Verdict:
+        return Verdict(outcome=outcome, sentence="So it is.")
+
+    # By module: the package has a function of the module's name.
+    monkeypatch.setattr(sys.modules["eval.tune.tune"], "judge_gain", verdict)
+    out, mine = tmp_path / "t.toml", "gate = 0.5  # mine\n"
+    if there:
+        out.write_text(mine)
+    arguments = ["tune", *on(files), "--folds", "2", "--out", str(out), "--step", "0.1"]
+    arguments += ["--stages", str(Path(files[0]).parent / "stages.json")]
+    printed = good(*arguments).output
+    if outcome is Outcome.SURVIVES:
+        assert f"written: {out}" in printed
+        assert Thresholds.from_toml(out).requests_digest
+        return
+    assert out.exists() == there and (not there or out.read_text() == mine)
+    assert ("left as it was" if there else "is not written") in printed and "--force" in printed
+    assert json.loads(good(*arguments, "--json").output)["written"] is None
+    assert f"written: {out}" in good(*arguments, "--force").output
+    assert outcome.value in out.read_text()
+
+
+def test_the_command_line_warns_of_thresholds_for_something_else(
+    files: tuple[str, str], tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    path = tmp_path / "t.toml"
+    path.write_text(Thresholds(roster_digest="0" * 64).to_toml())
+    caplog.set_level(logging.ERROR)  # what the command sets without --verbose
+    caplog.handler.setLevel(logging.NOTSET)
+    good("suggest", "bake bread", "--roster", files[0], "--thresholds", str(path))
+    assert "tuned on another roster" in caplog.text
 
 
 def test_tune_refuses_stage_outputs_of_another_roster(
@@ -126,6 +172,18 @@ def test_tune_names_the_line_of_bad_requests(
     assert message in result.output
     assert str(requests) in result.output or "folds" in message
     assert isinstance(result.exception, SystemExit) and not out.exists()
+
+
+def test_tune_without_the_extra_says_so_before_it_starts(
+    files: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def none(name: str) -> None:
+        assert name == "matplotlib"
+
+    monkeypatch.setattr("eval.commands.outputs.find_spec", none)
+    result = run("tune", *on(files), "--plot", str(tmp_path / "x.png"))
+    assert result.exit_code == 2
+    assert "--plot needs matplotlib: pip install 'skill-router[report]'" in result.output
 
 
 @pytest.mark.parametrize(

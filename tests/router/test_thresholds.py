@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from router import Thresholds, ThresholdsError
+from roster import Roster, Skill
+from router import Router, Thresholds, ThresholdsError
+from tests.router.fakes import ScriptedJudge
 
 UNIT = st.floats(0, 1)
 
@@ -67,3 +70,27 @@ def test_a_bad_file_is_named_with_key_and_remedy(
 def test_a_missing_file(tmp_path: Path) -> None:
     with pytest.raises(ThresholdsError, match="cannot be read"):
         Thresholds.from_toml(tmp_path / "no.toml")
+
+
+@pytest.mark.parametrize("other", ["roster", "weights", "requests", "roster requests", ""])
+def test_thresholds_tuned_on_something_else_are_announced_for_any_judge(
+    caplog: pytest.LogCaptureFixture, tmp_path: Path, other: str
+) -> None:
+    roster = Roster.from_skills(
+        [Skill(name="bread-bake", description="Bake bread.", body="Knead.")]
+    )
+    now = {"roster": roster.digest, "weights": "ScriptedJudge", "requests": "a" * 64}
+    tuned = {f"{k}_digest": "0" * 64 if k in other.split() else v for k, v in now.items()}
+    path = tmp_path / "thresholds.toml"
+    path.write_text(Thresholds.model_validate(tuned).to_toml())
+    judge = ScriptedJudge(["bread-bake"], {"bread-bake": 0.9})
+    with caplog.at_level(logging.WARNING):
+        Router.load(roster, judge=judge, thresholds=path, requests_digest="a" * 64)
+    assert ("tuned on another" in caplog.text) == bool(other)
+    for name in now:
+        assert (name in caplog.text.partition("another")[2]) == (name in other.split())
+    if other == "requests":
+        caplog.clear()
+        with caplog.at_level(logging.WARNING):
+            Router.load(roster, judge=judge, thresholds=path)
+        assert not caplog.records, "nobody said which requests count"
