@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from eval.doctor.likeness import (
 from eval.doctor.lines import indistinct_lines
 from eval.doctor.phrases import choose_phrases
 from eval.doctor.records import RULES, Finding, Report, Settings, in_order
-from eval.doctor.retrieval import find, swallowing, unreachable
+from eval.doctor.retrieval import MIN_PHRASES, Finder, Hits, swallowing, unreachable
 from roster import Roster
 from router.local.encoder import Encoder
 from router.local.text import summary
@@ -41,7 +41,7 @@ def examine(
         roster: The roster.
         encoder: Encodes names, descriptions and phrases of the bodies.
         settings: What to examine against.
-        progress: Told how many texts are encoded.
+        progress: Told how many texts are encoded, and of how many so far.
 
     Returns:
         The report, and the unit vectors of names and descriptions, shape (n, d), for a map.
@@ -50,32 +50,17 @@ def examine(
     skills = list(roster)
     every = choose_phrases(skills, settings.phrases + settings.more_phrases)
     phrases = [row[: settings.phrases] for row in every]
-    texts = [summary(skill) for skill in skills]
-    total = len(texts) + sum(len(row) for row in phrases)
-
-    def tell(done: int) -> None:
-        if progress is not None:
-            progress(done, total)
-
-    summaries = _encode(encoder, texts, _SUMMARY_TOKENS, tell, 0)
-    flat = [phrase for row in phrases for phrase in row]
-    vectors = _encode(encoder, flat, _PHRASE_TOKENS, tell, len(texts))
-    hits = find(skills, phrases, vectors, summaries)
-    # A skill that its best phrases do not find gets a second chance with the others.
-    found = set(hits.owner[hits.rank == 1].tolist())
-    rest = [[] if row in found else more[settings.phrases :] for row, more in enumerate(every)]
-    flat = [phrase for row in rest for phrase in row]
-    before, total = total, total + len(flat)
-    vectors = _encode(encoder, flat, _PHRASE_TOKENS, tell, before)
-    again = find(skills, rest, vectors, summaries)
+    meter = _Meter(encoder, progress)
+    summaries = meter.encode([summary(skill) for skill in skills], _SUMMARY_TOKENS)
+    finder = Finder(skills, summaries)
+    hits = finder.find(phrases, meter.encode(_flat(phrases), _PHRASE_TOKENS))
+    tried, all_hits = _second_chances(finder, meter, every, phrases, hits)
     near = neighbours(summaries)
     findings = [
         *indistinct_lines(roster, settings.width, summaries),
         *silent_descriptions(skills, near, guessed(roster)),
         *near_duplicates(skills, near),
-        *unreachable(
-            skills, [a + b for a, b in zip(phrases, rest, strict=True)], hits.with_more(again)
-        ),
+        *unreachable(skills, tried, all_hits),
         *swallowing(skills, phrases, hits),
         *misnamed(roster),
         *long_bodies(roster, settings.body_tokens),
@@ -89,6 +74,47 @@ def examine(
         pairs=tuple(confusable_pairs(skills, near)),
     )
     return report, summaries
+
+
+def _second_chances(
+    finder: Finder,
+    meter: _Meter,
+    every: Sequence[list[str]],
+    phrases: Sequence[list[str]],
+    hits: Hits,
+) -> tuple[list[list[str]], Hits]:
+    """Try further phrases, a few at a time, of the skills that none has found so far.
+
+    Args:
+        finder: Ranks the skills.
+        meter: Encodes.
+        every: All phrases of each skill.
+        phrases: Those of them that were tried.
+        hits: What these found.
+
+    Returns:
+        All phrases that were tried, and what they found.
+    """
+    step = max((len(row) for row in phrases), default=0)
+    tried = [list(row) for row in phrases]
+    found = set(hits.owner[hits.rank == 1].tolist())
+    left = {
+        row: finder.promising(row, more[len(tried[row]) :])
+        for row, more in enumerate(every)
+        if row not in found and len(more) >= MIN_PHRASES
+    }
+    while left := {row: more for row, more in left.items() if more and row not in found}:
+        asked = [left.get(row, [])[:step] for row in range(len(tried))]
+        again = finder.find(asked, meter.encode(_flat(asked), _PHRASE_TOKENS))
+        found.update(again.owner[again.rank == 1].tolist())
+        hits = hits.with_more(again)
+        tried = [before + now for before, now in zip(tried, asked, strict=True)]
+        left = {row: more[step:] for row, more in left.items()}
+    return tried, hits
+
+
+def _flat(rows: Iterable[list[str]]) -> list[str]:
+    return [text for row in rows for text in row]
 
 
 def guessed(roster: Roster) -> frozenset[str]:
@@ -147,18 +173,24 @@ def long_bodies(roster: Roster, budget: int) -> Iterable[Finding]:
             )
 
 
-def _encode(
-    encoder: Encoder,
-    texts: list[str],
-    max_tokens: int,
-    tell: Callable[[int], None],
-    before: int,
-) -> NDArray[np.float32]:
-    found = np.zeros((len(texts), encoder.dimension), dtype=np.float32)
-    # Texts of like length together: a batch is as wide as its longest text.
-    order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
-    for start in range(0, len(order), _GROUP):
-        group = order[start : start + _GROUP]
-        found[group] = encoder.encode([texts[i] for i in group], max_tokens).pooled
-        tell(before + start + len(group))
-    return found
+class _Meter:
+    """Encodes texts and tells how far it is; the total grows while more texts turn up."""
+
+    def __init__(self, encoder: Encoder, progress: Progress | None) -> None:
+        self._encoder = encoder
+        self._progress = progress
+        self._done = 0
+
+    def encode(self, texts: list[str], max_tokens: int) -> NDArray[np.float32]:
+        """Unit vectors of texts, shape (m, d)."""
+        found = np.zeros((len(texts), self._encoder.dimension), dtype=np.float32)
+        # Texts of like length together: a batch is as wide as its longest text.
+        order = sorted(range(len(texts)), key=lambda i: len(texts[i]))
+        total = self._done + len(texts)
+        for start in range(0, len(order), _GROUP):
+            group = order[start : start + _GROUP]
+            found[group] = self._encoder.encode([texts[i] for i in group], max_tokens).pooled
+            self._done += len(group)
+            if self._progress is not None:
+                self._progress(self._done, total)
+        return found

@@ -33,16 +33,17 @@ class Settings(BaseModel):
     Attributes:
         width: Characters of a description in the index.
         body_tokens: Most tokens of a body.
-        phrases: Phrases of each body that are tried.
-        more_phrases: Further ones, for a skill that none of the first finds.
+        phrases: Phrases of each body that are tried, and again so many at a time while none of
+            them finds the skill.
+        more_phrases: How many of these further ones at most.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     width: int = Field(default=60, ge=4)
     body_tokens: int = Field(default=5_000, ge=1)
-    phrases: int = Field(default=5, ge=3, le=50)
-    more_phrases: int = Field(default=10, ge=0, le=200)
+    phrases: int = Field(default=3, ge=3, le=50)
+    more_phrases: int = Field(default=12, ge=0, le=200)
 
 
 class Finding(BaseModel):

@@ -24,6 +24,9 @@ MIN_OWNERS = 5
 """Least number of skills whose phrases another one takes before it swallows them."""
 
 _BLOCK = 512
+# A word in more phrases than this, such as "code" or "change", tells nobody what a skill is for.
+_COMMON_SHARE = 0.01
+_FEW_PHRASES = 4
 
 
 @dataclass(frozen=True)
@@ -48,33 +51,55 @@ class Hits:
         return Hits(owner[order], rank[order], first[order])
 
 
-def find(
-    skills: Sequence[Skill],
-    phrases: Sequence[Sequence[str]],
-    vectors: NDArray[np.float32],
-    summaries: NDArray[np.float32],
-) -> Hits:
-    """Rank every skill for every phrase by cosine of vectors plus cosine of TF-IDF.
+class Finder:
+    """Ranks n skills by cosine of vectors plus cosine of TF-IDF over names and descriptions.
 
     Args:
-        skills: The n skills.
-        phrases: Phrases of each skill, p in all.
-        vectors: Unit vectors of the phrases in order, shape (p, d).
+        skills: The skills.
         summaries: Unit vectors of name and description, shape (n, d).
     """
-    index = LexicalIndex.build([word_terms(summary(skill)) for skill in skills])
-    owner = np.repeat(np.arange(len(skills)), [len(row) for row in phrases])
-    flat = [phrase for row in phrases for phrase in row]
-    rank = np.zeros(len(flat), dtype=np.int64)
-    first = np.zeros(len(flat), dtype=np.int64)
-    for start in range(0, len(flat), _BLOCK):
-        block = slice(start, start + _BLOCK)
-        lexical = [index.scores(word_terms(phrase)) for phrase in flat[block]]
-        scores = vectors[block] @ summaries.T + np.stack(lexical)
-        own = scores[np.arange(len(scores)), owner[block]]
-        rank[block] = 1 + (scores > own[:, None]).sum(axis=1)
-        first[block] = scores.argmax(axis=1)
-    return Hits(owner, rank, first)
+
+    def __init__(self, skills: Sequence[Skill], summaries: NDArray[np.float32]) -> None:
+        self._summaries = summaries
+        self._index = LexicalIndex.build([word_terms(summary(skill)) for skill in skills])
+
+    def find(self, phrases: Sequence[Sequence[str]], vectors: NDArray[np.float32]) -> Hits:
+        """Rank every skill for every phrase.
+
+        Args:
+            phrases: Phrases of each skill, p in all.
+            vectors: Unit vectors of the phrases in order, shape (p, d).
+        """
+        owner = np.repeat(np.arange(len(phrases)), [len(row) for row in phrases])
+        flat = [phrase for row in phrases for phrase in row]
+        rank = np.zeros(len(flat), dtype=np.int64)
+        first = np.zeros(len(flat), dtype=np.int64)
+        for start in range(0, len(flat), _BLOCK):
+            block = slice(start, start + _BLOCK)
+            lexical = [self._index.scores(word_terms(phrase)) for phrase in flat[block]]
+            scores = vectors[block] @ self._summaries.T + np.stack(lexical)
+            own = scores[np.arange(len(scores)), owner[block]]
+            rank[block] = 1 + (scores > own[:, None]).sum(axis=1)
+            first[block] = scores.argmax(axis=1)
+        return Hits(owner, rank, first)
+
+    def promising(self, row: int, phrases: Sequence[str]) -> list[str]:
+        """Phrases of a skill, those first whose words alone set it most apart from the others.
+
+        Which of them finds it does not depend on the order, only how soon one is met.
+
+        Args:
+            row: The skill.
+            phrases: Its phrases.
+        """
+
+        def lead(phrase: str) -> float:
+            scores = self._index.scores(word_terms(phrase))
+            own = float(scores[row])
+            scores[row] = -1.0
+            return own - float(scores.max())
+
+        return sorted(phrases, key=lead, reverse=True)
 
 
 def unreachable(
@@ -127,21 +152,20 @@ def unreachable(
 
 
 def _lacking(skill: Skill, spread: Counter[str], phrases: int) -> list[str]:
-    """Words that the prose of a body uses most and other bodies least, and its description never.
+    """Words that the prose of a body uses again and again and other bodies hardly.
 
     Args:
-        skill: The skill.
+        skill: The skill; words of its name and description are left out.
         spread: In how many of the phrases of all bodies each word occurs.
         phrases: How many phrases there are.
     """
     has = set(content_words(f"{spoken(skill.name)} {skill.description}"))
-    count = Counter(
-        word for phrase, _ in candidates(skill) for word in nameable(set(content_words(phrase)))
-    )
+    count = Counter(word for phrase in candidates(skill) for word in nameable(phrase.words))
+    most = max(_FEW_PHRASES, phrases * _COMMON_SHARE)
     weight = {
-        word: times * math.log((1 + phrases) / (1 + spread[word]))
+        word: (1 + math.log(times)) * math.log((1 + phrases) / (1 + spread[word]))
         for word, times in count.items()
-        if times > 1 and word not in has
+        if times > 1 and word not in has and spread[word] <= most
     }
     return sorted(weight, key=lambda word: (-weight[word], word))[:6]
 

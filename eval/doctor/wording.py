@@ -12,13 +12,13 @@ _GRAMMAR = frozenset(
     re.findall(
         r"\w+",
         """a about above across after again all also always am an and any anything are as asked
-        asks at be because been before being between both but by can cannot could do does
-        doing done each either etc even every everything for from had has have having how
-        however i if in into is it its just like many may more most much must no not of on
-        once one only or other our out over per same shall should so some such than that the
-        their them then there these they this those through to too under up upon us use used
-        user users uses using various via want wants was we were what when whenever where
-        whether which while who will with within would you your""",
+        asks at be because been before being between both but by can cannot could couldn did didn
+        do does doesn doing don done each either etc even every everything for from had has have
+        having how however i if in into is isn it its just like ll many may more most much must no
+        not of on once one only or other our out over per re same shall should shouldn so some such
+        than that the their them then there these they this those through to too under up upon us
+        use used user users uses using various ve via want wants was wasn we were what when whenever
+        where whether which while who will with within won would wouldn you your""",
     )
 )
 # Praise and filler: two lines that differ only in these say the same.
@@ -32,6 +32,7 @@ _FILLER = frozenset(
         supports task tasks useful well""",
     )
 )
+_EMPTY = _GRAMMAR | _FILLER
 # Words of every trade: a phrase made of these stands for no skill.
 _COMMON = frozenset(
     re.findall(
@@ -76,16 +77,12 @@ def content_words(text: str) -> list[str]:
 
 def telling_words(text: str) -> list[str]:
     """The words of a text that say anything at all: `content_words` and common verbs and nouns."""
-    return [_stem(word) for word in words(text) if _counts(word)]
+    return [_stem(word) for word in words(text) if word not in _EMPTY and _counts(word)]
 
 
 def _counts(word: str) -> bool:
-    if (
-        word in _GRAMMAR
-        or word in _FILLER
-        or (word.isascii() and (len(word) < 2 or word.isdigit()))
-    ):
-        return False
+    if word.isascii():
+        return len(word) > 1 and not word.isdigit()
     return unicodedata.category(word[0])[0] in "LN"
 
 
