@@ -11,6 +11,7 @@ from typing import Any
 
 from pydantic import BaseModel, ConfigDict, ValidationError
 
+from roster.text import field_path
 from router.turn import Turn
 
 
@@ -127,7 +128,7 @@ def _turn(where: str, record: Any, gold_required: bool) -> LabelledTurn:
         turn = LabelledTurn.model_validate(record)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
+        field = field_path(first["loc"])
         raise RequestsError(f"{where}: {field}: {first['msg']}") from error
     if not turn.text.strip():
         raise RequestsError(f"{where}: text: is blank; give the user's request")

@@ -13,7 +13,7 @@ from roster.check import check_skill
 from roster.errors import RosterFormatError
 from roster.problem import Problem
 from roster.skill import DEFAULT_CATEGORY, Skill, Text, digest_of_record
-from roster.text import encodable, is_safe_name, slug
+from roster.text import encodable, field_path, is_safe_name, slug
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 
@@ -181,7 +181,7 @@ def _skill(
         record = SkillRecord.model_validate(raw)
     except ValidationError as error:
         for detail in error.errors(include_url=False, include_context=False, include_input=False):
-            field = ".".join(str(part) for part in detail["loc"][:1])
+            field = field_path(detail["loc"][:1])
             errors.append(
                 _problem(
                     path,

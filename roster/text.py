@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Iterable
 
 MAX_NAME = 128
 """Longest name, in characters, that counts as safe."""
@@ -98,6 +99,19 @@ def one_line(text: str) -> str:
 def visible(text: str) -> str:
     """A text in which every control or hidden character is written as an escape."""
     return _UNPRINTABLE.sub(lambda match: ascii(match.group())[1:-1], text)
+
+
+def field_path(place: Iterable[str | int]) -> str:
+    """The place of a fault in a record, for an error message: ``procedure.2.name``.
+
+    Args:
+        place: Keys and positions from the outside in. Keys may be a stranger's: hidden characters
+            are written as escapes, and a long one is cut.
+
+    Returns:
+        The parts joined by dots; "" for the record itself.
+    """
+    return visible(".".join(str(part)[:80] for part in place)[:400])
 
 
 def encodable(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import TypeVar
 
 from pydantic import BaseModel, ValidationError
 
+from roster.text import field_path
 from router.errors import RouterError
 
 Model = TypeVar("Model", bound=BaseModel)
@@ -32,5 +33,5 @@ def load_settings(model: type[Model], path: str | Path, holds: str) -> Model:
         ) from error
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the file"
+        field = field_path(first["loc"]) or "the file"
         raise RouterError(f"{file}: {field}: {first['msg']}") from error

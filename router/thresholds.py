@@ -12,6 +12,7 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from roster.text import field_path
 from router.errors import ThresholdsError
 
 _log = logging.getLogger(__name__)
@@ -77,7 +78,7 @@ class Thresholds(BaseModel):
             return cls.model_validate({**(defaults or {}), **data})
         except ValidationError as error:
             first = error.errors()[0]
-            key = ".".join(str(part) for part in first["loc"]) or "the file"
+            key = field_path(first["loc"]) or "the file"
             known = ", ".join(cls.model_fields)
             raise ThresholdsError(
                 f"{path}: {key}: {first['msg']}; the known keys are {known}"

@@ -8,7 +8,7 @@ from pydantic import BaseModel, BeforeValidator, Field, ValidationError
 
 from eval.agents.prompt import SKILL_VIEW
 from eval.agents.protocol import Reply, Usage
-from roster.text import encodable
+from roster.text import encodable, field_path
 
 # Servers write null for a count they do not have.
 _Tokens = Annotated[int, BeforeValidator(lambda value: 0 if value is None else value), Field(ge=0)]
@@ -52,7 +52,7 @@ def read_message(
             message = _Message.model_validate(data)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"]) or "the body"
+        field = field_path(first["loc"]) or "the body"
         raise MalformedReplyError(f"{field}: {first['msg']}") from error
     uses = [block for block in message.content if block.get("type") == "tool_use"]
     usage = message.usage

@@ -8,6 +8,7 @@ from pathlib import Path
 from pydantic import BaseModel, ConfigDict, Field, TypeAdapter, ValidationError
 
 from eval.agents.protocol import AgentError, Reply
+from roster.text import field_path
 
 
 class Price(BaseModel):
@@ -67,7 +68,7 @@ def price_of(model: str, path: str | Path | None = None) -> Price | None:
         raise AgentError(f"{file}: cannot be read ({error.strerror})") from error
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
+        field = field_path(first["loc"])
         raise AgentError(f"{file}: {field}: {first['msg']}; write input and output") from error
     except (ValueError, RecursionError) as error:
         raise AgentError(f"{file}: is not TOML ({error})") from error

@@ -232,7 +232,9 @@ class ResultStore:
         try:
             return Reply.model_validate_json(text)
         except ValidationError as error:
-            raise StoreError(f"{self.path}: holds an answer that is damaged ({error})") from error
+            raise StoreError(
+                f"{self.path}: holds an answer that is damaged; restore a copy"
+            ) from error
 
     def _open(self) -> sqlite3.Connection:
         # Each statement commits on its own unless a transaction was begun.
@@ -286,6 +288,11 @@ class ResultStore:
             raise StoreError(
                 f"{self.path}: cannot be used as a store ({error}); mend the file or the folder's "
                 "permissions, or give another --store"
+            ) from error
+        except (ValidationError, UnicodeDecodeError, json.JSONDecodeError, TypeError) as error:
+            raise StoreError(
+                f"{self.path}: holds a row that cannot be read ({type(error).__name__}); restore a "
+                "copy, or give another --store"
             ) from error
         except OSError as error:
             raise StoreError(

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import ValidationError
 
 from eval.cost.procedures import Procedure, Use
+from roster.text import field_path
 
 
 class CostError(ValueError):
@@ -77,7 +78,7 @@ def use_of(values: Mapping[str, Any], where: str) -> Use:
 
 def _first(where: str, error: ValidationError, record: type[Procedure] | type[Use]) -> str:
     first = error.errors()[0]
-    field = ".".join(str(part) for part in first["loc"])
+    field = field_path(first["loc"])
     place = f"{where}: {field}" if field else where
     message = first["msg"].removeprefix("Value error, ")
     known = ", ".join(record.model_fields)

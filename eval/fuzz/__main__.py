@@ -13,7 +13,7 @@ from pathlib import Path
 
 from eval.files import write_whole
 from eval.fuzz.run import Tally, feed_one, fuzz, keep_examples
-from eval.fuzz.targets import open_targets
+from eval.fuzz.targets import NAMES, open_targets
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -21,16 +21,16 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="python -m eval.fuzz", description=__doc__)
     parser.add_argument("--inputs", type=int, default=3_000, help="inputs in all")
     parser.add_argument("--seed", type=int, default=1, help="the same seed gives the same inputs")
-    parser.add_argument("--target", action="append", help="only this one; repeat it")
+    parser.add_argument(
+        "--target", action="append", choices=NAMES, metavar="NAME", help="only this one; repeat it"
+    )
     parser.add_argument("--keep", type=Path, help="folder for an input of every kind of fault")
     parser.add_argument("--replay", type=Path, help="feed this one input to the target")
     parser.add_argument("--json", type=Path, help="write the figures as JSON")
     options = parser.parse_args(arguments)
     logging.disable(logging.CRITICAL)
-    with tempfile.TemporaryDirectory() as folder, open_targets(Path(folder)) as targets:
-        chosen = [t for t in targets if not options.target or t.name in options.target]
-        if not chosen:
-            parser.error(f"the targets are {', '.join(t.name for t in targets)}")
+    names = options.target or NAMES
+    with tempfile.TemporaryDirectory() as folder, open_targets(Path(folder), names) as chosen:
         if options.replay:
             tally = Tally(chosen[0].name)
             feed_one(chosen[0], options.replay.read_bytes(), tally)

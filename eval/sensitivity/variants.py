@@ -12,6 +12,7 @@ from typing import Any
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from roster import Roster, RosterError, Skill
+from roster.text import field_path
 from router.block import BlockTemplate
 
 ORIGINAL = "original"
@@ -169,7 +170,9 @@ def _tables(path: Path) -> Sequence[dict[str, Any]]:
         raise SensitivityError(f"{path}: is not TOML: {error}; mend that line") from error
     tables = data.pop("variant", None)
     if data:
-        raise SensitivityError(f"{path}: {next(iter(data))}: is unknown; write [[variant]] tables")
+        raise SensitivityError(
+            f"{path}: {field_path([next(iter(data))])}: is unknown; write [[variant]] tables"
+        )
     if not isinstance(tables, list) or not tables or not all(isinstance(t, dict) for t in tables):
         raise SensitivityError(f"{path}: holds no variants; write one [[variant]] table for each")
     return tables
@@ -187,12 +190,14 @@ def _variant(where: str, path: Path, table: dict[str, Any], roster: Roster) -> V
         variant = Variant.model_validate(table)
     except ValidationError as error:
         first = error.errors()[0]
-        field = ".".join(str(part) for part in first["loc"])
+        field = field_path(first["loc"])
         message = first["msg"].removeprefix("Value error, ")
         raise SensitivityError(f"{where}: {field}: {message}") from error
     blank = [name for name, text in variant.descriptions.items() if not text.strip()]
     if blank:
-        raise SensitivityError(f"{where}: descriptions.{blank[0]}: is blank; give a description")
+        raise SensitivityError(
+            f"{where}: descriptions.{field_path([blank[0]])}: is blank; give a description"
+        )
     return variant
 
 

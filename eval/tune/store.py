@@ -13,6 +13,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from eval.data import LabelledTurn
 from eval.files import write_whole
 from eval.tune.stages import StageOutputs, TuneError
+from roster.text import field_path
 
 FORMAT = 1
 """Raised when the meaning of the file changes: other formats are not read."""
@@ -75,7 +76,7 @@ def read_outputs(path: str | Path, turns: Sequence[LabelledTurn]) -> StageOutput
         raise TuneError(f"{path}: cannot be read ({error.strerror})") from error
     except ValidationError as error:
         first = error.errors()[0]
-        where = ".".join(str(part) for part in first["loc"]) or "the file"
+        where = field_path(first["loc"]) or "the file"
         raise TuneError(f"{path}: {where}: {first['msg']}; {_AGAIN}") from error
     except (ValueError, RecursionError) as error:
         raise TuneError(f"{path}: is not JSON ({error}); {_AGAIN}") from error

@@ -82,5 +82,9 @@ def test_a_template_needs_the_placeholder_once(text: str) -> None:
 def test_a_template_from_files(tmp_path: Path) -> None:
     (tmp_path / "s").write_text("load {name}")
     assert suggestion_block("x", BlockTemplate.from_files(tmp_path / "s")) == "load x"
-    with pytest.raises(RouterError, match="cannot be used"):
+    with pytest.raises(RouterError, match="missing: cannot be read"):
         BlockTemplate.from_files(tmp_path / "missing")
+    for data, says in ((b"load it", "exactly once"), (b"{name}\xff", "byte 6 is not UTF-8")):
+        (tmp_path / "bad").write_bytes(data)
+        with pytest.raises(RouterError, match=f"bad: .*{says}"):
+            BlockTemplate.from_files(tmp_path / "bad")

@@ -45,7 +45,8 @@ def targets(place: Path, stack: ExitStack) -> list[Target]:
         Target("openai-params", 4, _PARAMS, _build_params,
                _preparing(lambda: ChatRouter(router, timeout_s=None).prepare)),
         Target("load-skill", 3, [b'"kite-repair"', b'"bread-bake"'],
-               lambda r: dumped(r, value(r, ("name", "input", "id"))),
+               lambda r: dumped(r, r.choice(("kite-repair", {"name": "tax-return"}, text(r),
+                                             value(r, ("name", "input", "id"))))),
                lambda data: _feed_load(SkillRegistry(roster), tools, data)),
     ]  # fmt: skip
 

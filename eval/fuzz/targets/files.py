@@ -24,14 +24,13 @@ from router.thresholds import Thresholds
 _THRESHOLDS = b'gate = 0.2\nfit = 0.26\nshortlist = 3\nexcerpt = 700\nroster_digest = "ab"\n'
 _PRICES = b'["some-model"]\ninput = 1.0\noutput = 5.0\ncache_read = 0.1\n'
 _COSTS = (
-    b'turns = 10\n[[procedure]]\nname = "a"\ntokens = 900\nshare = 0.2\n'
+    b'calls_per_day = 10\n[[procedure]]\nname = "a"\ntokens = 900\nshare = 0.2\n'
     b'[[procedure]]\nname = "b"\ntokens = 10\nshare = 0.1\n'
 )
 _VARIANTS = (
     b'[[variant]]\nname = "v"\nshuffle = 3\n[[variant]]\nname = "w"\n'
     b'[variant.descriptions]\nkite-repair = "Mend."\n'
 )
-_BAND = b'{"low": 0.2, "high": 0.7, "learned_on": {"digest": "x"}}'
 _NUMBERS = ("0.2", "-1", "nan", "inf", "1e400", "9" * 4_400, "0x_1", "true", '"x"', "[1, 2]",
             "{a = 1}", "1979-05-27", "'''\n'''", "[" * 500, "")  # fmt: skip
 
@@ -66,6 +65,7 @@ def targets(place: Path, stack: ExitStack) -> list[Target]:
         require("kite-repair" in suggestion_block("kite-repair", made), "a block without the name")
 
     wording = Wording.load().model_dump_json().encode()
+    band = Band.load().model_dump_json().encode()
     heads = (FOLDER / "heads-skill-router.json").read_bytes()
     return [
         _toml("thresholds-toml", 8, _THRESHOLDS, reading("t.toml", thresholds, RouterError)),
@@ -74,7 +74,7 @@ def targets(place: Path, stack: ExitStack) -> list[Target]:
         _toml("cost-toml", 2, _COSTS, reading("c.toml", read_procedures, CostError)),
         _toml("variants-toml", 2, _VARIANTS,
               reading("v.toml", lambda file: read_variants(file, roster), SensitivityError)),
-        _json("band-json", 2, [_BAND], ("low", "high", "learned_on"),
+        _json("band-json", 2, [band], tuple(Band.model_fields),
               reading("band.json", Band.load, RouterError)),
         _json("wording-json", 2, [wording], tuple(Wording.model_fields),
               reading("wording.json", Wording.load, RouterError)),
