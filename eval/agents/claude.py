@@ -15,6 +15,7 @@ from eval.agents.budget import Budget, BudgetSpentError
 from eval.agents.message import MalformedReplyError, read_message
 from eval.agents.pacer import Pacer
 from eval.agents.protocol import AgentError, AgentRequest, Journal, Reply
+from eval.agents.store import StoreError
 from router.turn import readable
 
 if TYPE_CHECKING:
@@ -103,7 +104,7 @@ class ClaudeAgent:
         self._backoff = wait_exponential_jitter(initial=backoff, max=60.0, jitter=backoff)
         self._lock = threading.Lock()
         self._stopped: str | None = None
-        self._broken: AgentError | None = None
+        self._broken: AgentError | StoreError | None = None
         self._dead = 0
 
     @property
@@ -121,6 +122,7 @@ class ClaudeAgent:
 
         Raises:
             AgentError: If the key, the model or the first request is refused.
+            StoreError: If an answer cannot be kept: no further call is paid then.
         """
         if not requests:
             return
@@ -146,7 +148,7 @@ class ClaudeAgent:
         except BudgetSpentError as error:
             self._stop(str(error))
             journal.fail(request, str(error))
-        except AgentError as error:
+        except (AgentError, StoreError) as error:
             self._broken = self._broken or error
             self._stop(str(error))
             journal.fail(request, str(error))

@@ -19,7 +19,7 @@ from eval.agents.claude import ClaudeAgent, make_client
 from eval.agents.prices import Price
 from eval.agents.prompt import agent_request, system_prompt
 from eval.agents.protocol import AgentError
-from eval.agents.store import ResultStore
+from eval.agents.store import ResultStore, StoreError
 from eval.bench import run_bench
 from router import Router, Thresholds
 from tests.eval.fakes import WordJudge, shop, shop_turns
@@ -246,6 +246,36 @@ def test_the_cap_on_tokens_is_never_passed(server: MessagesServer) -> None:
     assert 0 < used <= 3 * worst_case_tokens(request)
     why = {o.why for row in run.arms.values() for o in row if o.reply is None}
     assert any("tokens is near" in str(each) for each in why)
+
+
+@pytest.mark.parametrize(
+    ("trouble", "says"),
+    [("max_page_count = 20", "is full"), ("query_only = ON", "readonly database")],
+)
+def test_a_store_that_takes_no_more_stops_the_run_before_the_next_call(
+    server: MessagesServer, tmp_path: Path, trouble: str, says: str
+) -> None:
+    path = tmp_path / "s.sqlite"
+
+    def plan(number: int, body: dict[str, Any]) -> Say | None:
+        if number == 5:
+            store._db.execute(f"PRAGMA {trouble}")
+            # Long enough to need a page of its own, and more than the file may have.
+            return message(loads("x" * 190) * 400)
+        return None
+
+    server.plan = plan
+    with ResultStore(path) as store:
+        with pytest.raises(StoreError, match=says) as raised:
+            measure(server, store, workers=1)
+        store._db.execute("PRAGMA query_only = OFF")
+    assert str(path) in str(raised.value)
+    assert len(server.seen) == 6, "no call is paid whose answer cannot be kept"
+    server.plan = lambda number, body: None
+    with ResultStore(path) as store:
+        run = measure(server, store, workers=1)
+    assert sum(o.source == "replayed" for row in run.arms.values() for o in row) >= 5
+    assert run.interrupted <= 1
 
 
 def test_no_more_calls_at_a_time_than_workers() -> None:
