@@ -20,7 +20,12 @@ with tempfile.TemporaryDirectory() as folder:
             input=json.dumps(event),
             capture_output=True,
             text=True,
-            # Your own skills in ~/.claude/skills would be found too.
-            env={**os.environ, "CLAUDE_CONFIG_DIR": folder + "/none"},
+            env={
+                **os.environ,
+                # Your own skills in ~/.claude/skills would be found too.
+                "CLAUDE_CONFIG_DIR": folder + "/none",
+                # The first run indexes the skills; a turn would not wait for that.
+                "SKILL_ROUTER_HOOK_SECONDS": "90",
+            },
         )
         print(f"{prompt!r} -> exit {done.returncode}, {done.stdout.strip() or 'nothing'}")
