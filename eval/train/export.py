@@ -47,7 +47,11 @@ class Exported:
 
 
 def export_encoder(
-    checkpoint: Checkpoint, out: str | Path, name: str, compare_on: Sequence[Source]
+    checkpoint: Checkpoint,
+    out: str | Path,
+    name: str,
+    compare_on: Sequence[Source],
+    scripts: Sequence[str] | None = None,
 ) -> Exported:
     """Write the int8 graph, its tokenizer and its card, and compare it with fp32.
 
@@ -56,6 +60,7 @@ def export_encoder(
         out: The folder; made when missing.
         name: Name in `encoder.json`.
         compare_on: Rosters with labelled turns, at least one.
+        scripts: Scripts it was trained on, see `router.local.scripts`; None for all.
 
     Raises:
         TrainError: If the folder cannot be made.
@@ -77,6 +82,8 @@ def export_encoder(
         for where in (full, small):
             write_whole(where / "tokenizer.json", model.tokenizer_json)
             card = _card(where / "encoder.onnx", name, model)
+            if scripts is not None:
+                card["scripts"] = list(scripts)
             write_whole(where / "encoder.json", json.dumps(card))
         fp32, int8 = OnnxEncoder(full), OnnxEncoder(small)
         card |= _cosines(fp32, int8, compare_on)

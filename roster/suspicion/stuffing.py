@@ -16,10 +16,20 @@ _QUOTED = re.compile('["\u201c]([^"\u201c\u201d\n]{8,160})["\u201d]')
 _FEWEST = 20
 
 DESCRIPTION_EXCESS = 0.25
-"""Share of a description's content words beyond the cap from which it counts as stuffed."""
+"""Share of a description's content words beyond `cap` from which it counts as stuffed."""
 
 BODY_EXCESS = 0.4
 """The same of a body, where examples and tables repeat themselves."""
+
+
+DESCRIPTION_VARIETY = 0.35
+"""Share of distinct words among a description's content words below which it counts as stuffed."""
+
+BODY_VARIETY = 0.12
+"""The same of a body."""
+
+TERM_LIMIT = 4
+"""How often one content word of a suspicious text is scored."""
 
 
 def cap(content: int) -> int:
@@ -30,34 +40,44 @@ def cap(content: int) -> int:
     return max(4, int(content**0.5))
 
 
-def excess(text: str) -> tuple[float, str]:
-    """Share of the content words of a text that lie beyond the cap, 0..1, and the commonest one."""
+def repetition(text: str) -> tuple[float, float, str]:
+    """How a text repeats its content words.
+
+    Args:
+        text: Any text.
+
+    Returns:
+        Share of them beyond the cap, share of distinct ones (both 0..1), and the commonest one;
+        (0, 1, "") for a text too short to tell.
+    """
     counts = Counter(words(text))
     kept = {word: count for word, count in counts.items() if is_content(word)}
     content = sum(kept.values())
     if content < _FEWEST:
-        return 0.0, ""
+        return 0.0, 1.0, ""
     limit = cap(content)
     beyond = sum(count - limit for count in kept.values() if count > limit)
     commonest = max(kept, key=lambda word: kept[word])
-    return beyond / content, commonest.decode("utf-8", "replace")
+    variety = len(kept) / content if content >= 2 * _FEWEST else 1.0
+    return beyond / content, variety, commonest.decode("utf-8", "replace")
 
 
 def stuffing(description: str, body: str) -> list[Sign]:
     """Signs of stuffed texts."""
     signs: list[Sign] = []
-    for where, text, limit in (
-        ("description", description, DESCRIPTION_EXCESS),
-        ("text", body, BODY_EXCESS),
+    for where, text, limit, least in (
+        ("description", description, DESCRIPTION_EXCESS, DESCRIPTION_VARIETY),
+        ("text", body, BODY_EXCESS, BODY_VARIETY),
     ):
-        share, word = excess(text)
-        if share >= limit:
+        share, variety, word = repetition(text)
+        if share >= limit or variety < least:
+            much = max(share - limit, 1.0 - variety / least)
             signs.append(
                 Sign(
                     code="repeated-terms",
-                    points=round(min(0.9, 0.6 + (share - limit)), 3),
-                    reason=f"{share:.0%} of the words of the {where} repeat others beyond a cap, "
-                    f"most of all {word[:40]!r}",
+                    points=round(min(0.9, 0.6 + 0.4 * max(much, 0.0)), 3),
+                    reason=f"the {where} repeats its words: {variety:.0%} of them are distinct, "
+                    f"the commonest is {word[:40]!r}",
                 )
             )
     signs.extend(_keyword_list(description))
@@ -70,12 +90,12 @@ def _keyword_list(description: str) -> list[Sign]:
         return []  # the stop words are English
     found = words(description)
     share = sum(word in STOP_WORDS for word in found) / max(len(found), 1)
-    if len(found) < 60 or share > 0.03:
+    if len(found) < 60 or share > 0.05:
         return []
     return [
         Sign(
             code="keyword-list",
-            points=0.6,
+            points=round(min(0.9, 0.6 + (len(found) - 60) / 560), 3),
             reason=f"the description is a list of {len(found)} keywords, not sentences",
         )
     ]
@@ -104,8 +124,7 @@ def _phrases(description: str, body: str) -> list[Sign]:
 
 
 def capped(text: str) -> str:
-    """A text in which no content word occurs more often than the cap; the first ones stay."""
-    limit = cap(sum(is_content(word) for word in words(text)))
+    """A text in which no content word occurs more than `TERM_LIMIT` times; the first ones stay."""
     seen: Counter[bytes] = Counter()
 
     def keep(match: re.Match[str]) -> str:
@@ -113,6 +132,6 @@ def capped(text: str) -> str:
         if not is_content(word):
             return match.group()
         seen[word] += 1
-        return match.group() if seen[word] <= limit else ""
+        return match.group() if seen[word] <= TERM_LIMIT else ""
 
     return _TOKEN.sub(keep, text)

@@ -67,7 +67,10 @@ class SentenceTransformerEncoder:
 
         try:
             self._model: Any = SentenceTransformer(
-                str(local or name), device="cpu", local_files_only=local is not None
+                str(local or name),
+                device="cpu",
+                local_files_only=local is not None,
+                model_kwargs={"use_safetensors": True},  # never a pickle
             )
         except Exception as error:  # the loader raises whatever its backends raise
             raise EncoderError(
