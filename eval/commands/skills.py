@@ -20,7 +20,7 @@ from eval.commands.store_options import (
 
 if TYPE_CHECKING:
     from eval.evaluators import RequestsEvaluator
-    from roster.store import Store
+    from roster.store import Staging, Store
 
 
 @click.group()
@@ -39,33 +39,51 @@ add_shelf_commands(skills, lambda store: store.skills)
 def stage(paths: tuple[str, ...], db: str | None, label: str | None, as_json: bool) -> None:
     """Keep a version of each PATH (a SKILL.md folder or a .toml file), inactive."""
     from roster.store import read_source
-    from roster.text import visible
 
     stagings = [read_source(path, label) for path in paths]
-    reports = []
-    with open_store(db, create=True) as store:
-        for staging in stagings:
-            new = store.skills.stage(staging)
-            record = staging.record
-            files = [file["path"] for file in record.model_dump()["files"]]
-            reports.append({"name": record.name, "version": record.version, "new": new,
-                            "content_sha256": record.digest,
-                            "source_sha256": staging.source_sha256, "files": files,
-                            "unlisted": list(staging.unlisted),
-                            "missing": list(staging.missing),
-                            "repairs": list(staging.repairs)})  # fmt: skip
-    if as_json:
-        click.echo(json.dumps(reports, indent=2))
-        return
-    for report in reports:
-        state = "staged" if report["new"] else "is staged already, unchanged"
-        click.echo(f"{report['name']} {report['version']} {state}")
-        click.echo(f"  content {report['content_sha256']}\n  source  {report['source_sha256']}")
-        for key, what in (("files", "part of it"), ("unlisted", "not part of it"),
-                          ("missing", "linked to and missing"),
-                          ("repairs", "repaired")):  # fmt: skip
-            for path in report[key]:  # type: ignore[attr-defined]  # a list, by the line above
-                click.echo(f"  {what}: {visible(path)}")
+    reports: list[dict[str, Any]] = []
+    try:
+        with open_store(db, create=True) as store:
+            for staging in stagings:
+                reports.append(_staged(staging, store.skills.stage(staging)))
+    finally:
+        # What was staged before a refusal is staged, and the user is told.
+        if as_json:
+            click.echo(json.dumps(reports, indent=2))
+        else:
+            for report in reports:
+                _print_staged(report)
+
+
+def _staged(staging: Staging, new: bool) -> dict[str, Any]:
+    record = staging.record
+    return {
+        "name": record.name,
+        "version": record.version,
+        "new": new,
+        "content_sha256": record.digest,
+        "source_sha256": staging.source_sha256,
+        "files": [file["path"] for file in record.model_dump()["files"]],
+        "unlisted": list(staging.unlisted),
+        "missing": list(staging.missing),
+        "repairs": list(staging.repairs),
+    }
+
+
+def _print_staged(report: dict[str, Any]) -> None:
+    from roster.text import visible
+
+    state = "staged" if report["new"] else "is staged already, unchanged"
+    click.echo(f"{report['name']} {report['version']} {state}")
+    click.echo(f"  content {report['content_sha256']}\n  source  {report['source_sha256']}")
+    for key, what in (
+        ("files", "part of it"),
+        ("unlisted", "not part of it"),
+        ("missing", "linked to and missing"),
+        ("repairs", "repaired"),
+    ):
+        for path in report[key]:
+            click.echo(f"  {what}: {visible(path)}")
 
 
 @skills.command()

@@ -219,7 +219,9 @@ def test_commands_from_staging_to_rollback(tmp_path: Path, monkeypatch: pytest.M
     assert "there is no store" in run("skills", "list", code=1)
     assert "opening 1 staged" in run("skills", "stage", write("1", "Read the stock."))
     assert "unchanged" in run("skills", "stage", write("1", "Read the stock."))
-    assert "other content" in run("skills", "stage", write("1", "Report."), code=1)
+    (tmp_path / "tidy.toml").write_text('name="tidy"\nversion="1"\ninstructions="Tidy."\n')
+    both = run("skills", "stage", "tidy.toml", write("1", "Report."), code=1)
+    assert "tidy 1 staged" in both and "other content" in both
     (tmp_path / "mine.py").write_text(
         "def evaluate(candidate, baseline):\n    return {'opening': 'stock' in "
         "candidate.instructions}\n"
@@ -237,13 +239,13 @@ def test_commands_from_staging_to_rollback(tmp_path: Path, monkeypatch: pytest.M
     run(*activate, "9", *mine, code=1)
     assert "-Read the stock." in run("skills", "diff", "opening", "1", "2")
     decisions = [event["decision"] for event in json.loads(run("skills", "log", "--json"))]
-    assert decisions[:3] == ["staged", "stage_refused", "activated"]
+    assert decisions[:4] == ["staged", "staged", "stage_refused", "activated"]
     items = json.loads(run("skills", "items"))
     assert items == skill_items(Store("store.sqlite").snapshot().skills, (), 16_384)
     assert "never" in run("skills", "retire", "--help")
     assert "is active" in run("skills", "retire", "opening", "1", code=1)
-    assert "2 versions written" in run("skills", "export", "all.jsonl")
-    assert "2 versions added" in run("skills", "import", "all.jsonl", "--db", "other.sqlite")
+    assert "3 versions written" in run("skills", "export", "all.jsonl")
+    assert "3 versions added" in run("skills", "import", "all.jsonl", "--db", "other.sqlite")
     assert "opening rolled back: it had no earlier version" in run("skills", "rollback", "opening")
     assert "to none" in run("skills", "log", "--last", "1")
     folder = tmp_path / "notes"
