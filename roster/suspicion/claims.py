@@ -55,11 +55,15 @@ _OPENING = 1_500
 _CLAIM = _any_of(_CLAIMS)
 _TO_JUDGE = _any_of(_TO_JUDGES)
 # Marks with which prompts and replies are framed; a description has no use for them.
-_FRAMES = re.compile(
-    r"<\|(?:im_start|im_end|system|user|assistant|endoftext|begin_of_text|eot_id)\|>"
-    r"|\[/?INST\]|</?(?:skills?|system|available_skills|skill_relevance|tool_result|candidates?)>"
-    r"|(?:^|[\n.!?]\s{0,8})(?:SYSTEM|Human|Assistant)\s{0,8}:\s",
+_MARKS = (
+    r"<\|(?:im_start|im_end|system|user|assistant|endoftext|begin_of_text|eot_id)\|>|\[/?INST\]"
+    r"|(?:^|[\n.!?]\s{0,8})(?:SYSTEM|Human|Assistant)\s{0,8}:\s"
 )
+_FRAMES = re.compile(
+    rf"{_MARKS}|</?(?:skills?|system|available_skills|skill_relevance|tool_result|candidates?)>"
+)
+# Honest bodies explain themselves in tags, skills about skills in these very ones.
+_BODY_FRAMES = re.compile(rf"{_MARKS}|</(?:available_skills|skill_relevance|tool_result)>")
 
 
 def claims(description: str) -> list[Sign]:
@@ -83,17 +87,17 @@ def instructions(description: str, body: str) -> list[Sign]:
     such sentences there, so one of them weighs less than in a description.
     """
     signs: list[Sign] = []
-    for where, text, one, more in (
-        ("description", description, 0.85, 0.95),
-        ("opening of the text", body[:_OPENING], 0.4, 0.85),
+    for where, text, frames, one, more in (
+        ("description", description, _FRAMES, 0.85, 0.95),
+        ("opening of the text", body[:_OPENING], _BODY_FRAMES, 0.4, 0.85),
     ):
         told = [match.group() for match in _TO_JUDGE.finditer(_flat(text))]
-        told += [match.group().strip() for match in _FRAMES.finditer(text)]
+        told += [match.group().strip() for match in frames.finditer(text)]
         if told:
             signs.append(
                 Sign(
                     code="addresses-the-judge",
-                    points=one if len(told) == 1 else more,
+                    points=one if len(set(told)) == 1 else more,
                     reason=f"the {where} speaks to whoever chooses skills: {_quoted(told)}",
                 )
             )

@@ -102,6 +102,8 @@ class IndexCache:
         try:
             if path.exists() and not path.is_file():
                 raise ValueError("it is no regular file")
+            if _is_foreign(path):
+                raise ValueError("it belongs to another user")
             # Members are read lazily; the zip's checksums catch flipped bytes as they are.
             with np.load(path, allow_pickle=False) as file:
                 arrays = {name: file[name] for name in file.files}
@@ -170,6 +172,11 @@ class _Release:
 
     def close(self) -> None:
         self._held.release()
+
+
+def _is_foreign(path: Path) -> bool:
+    """Whether a file is someone else's, who could have put anything into a shared folder."""
+    return hasattr(os, "getuid") and path.stat().st_uid not in (os.getuid(), 0)
 
 
 def _to_arrays(index: SkillIndex) -> dict[str, NDArray]:  # type: ignore[type-arg]
