@@ -114,7 +114,8 @@ def _questions(name: str, thresholds: Thresholds, setup: JudgeSetup) -> Question
         if name == "claude":
             from router.claude import ClaudeQuestions, ClaudeSettings
 
-            return ClaudeQuestions(ClaudeSettings.model_validate({**given, "strict": setup.strict}))
+            claude = ClaudeSettings.model_validate({**given, "strict": setup.strict})
+            return ClaudeQuestions(claude, setup.limits.max_reply_bytes)
         if name == "systemone":
             from router.systemone import SystemOneQuestions, SystemOneSettings
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Generator, Iterable, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from time import perf_counter
@@ -238,9 +239,10 @@ class Router:
             suggestion = call_within(lambda: self._decide(turn, started), self.deadline_s)
         except Exception as error:  # the turn must survive whatever a judge raises
             return self._failed(error, started)
-        if self.cascade is None:
+        if self.cascade is None or suggestion.reason is Reason.ROUTER_ERROR:
             return suggestion
-        return _timed(self.cascade.settle(turn, suggestion, self._left(started)), started)
+        left, look = self._left(started), partial(self.read_anyway, turn)
+        return _timed(self.cascade.settle(turn, suggestion, left, look), started)
 
     def suggest_many(self, turns: Iterable[str | Turn]) -> list[Suggestion]:
         """Suggestions for several turns, in their order."""
@@ -263,15 +265,30 @@ class Router:
             suggestion = await await_within(lambda: self._adecide(turn, started), self.deadline_s)
         except Exception as error:  # the turn must survive whatever a judge raises
             return self._failed(error, started)
-        if self.cascade is None:
+        if self.cascade is None or suggestion.reason is Reason.ROUTER_ERROR:
             return suggestion
-        return _timed(await self.cascade.asettle(turn, suggestion, self._left(started)), started)
+        left, look = self._left(started), partial(self.read_anyway, turn)
+        return _timed(await self.cascade.asettle(turn, suggestion, left, look), started)
 
     async def asuggest_many(self, turns: Iterable[str | Turn]) -> list[Suggestion]:
         """`suggest_many` without blocking the event loop."""
         if isinstance(self.judge, AsyncJudge) or self.cascade is not None:
             return [await self.asuggest(turn) for turn in turns]
         return await asyncio.to_thread(self.suggest_many, list(turns))
+
+    def read_anyway(self, turn: Turn, suggestion: Suggestion) -> Suggestion:
+        """A suggestion with the reread that its closed gate left out: evidence for a cascade.
+
+        Only the local judge is asked, for it costs milliseconds; a suggestion of any other judge,
+        and one with its reread, is returned as it is.
+        """
+        if suggestion.reason is not Reason.GATE or suggestion.gate is None:
+            return suggestion
+        if not isinstance(self.judge, LocalJudge):
+            return suggestion
+        names = suggestion.ranking.top(self.thresholds.shortlist)
+        reread = self.judge.reread(turn, [self.eligible[name] for name in names])
+        return suggestion.model_copy(update={"reread": reread})
 
     def _left(self, started: float) -> float | None:
         """Seconds of the deadline that a turn has not used yet; None without a deadline."""

@@ -97,12 +97,11 @@ class Escalation(BaseModel):
     """How a cascade came to its answer.
 
     Attributes:
-        outcome: ``certain``: the local answer was outside the uncertain band; ``answered``: the
+        outcome: ``certain``: the local answer was not in the uncertain band; ``answered``: the
             second judge was asked and its answer stands; ``failed`` and ``over_budget``: it gave
             none in time, or was not asked, and the local answer stands.
-        score: How sure the local judge was of the best skill, 0..1.
-        low: Lower end of the uncertain band.
-        high: Its upper end.
+        doubt: Probability that the local answer is a mistake, 0..1.
+        threshold: The doubt from which on such an answer is uncertain.
         local_name: What the local judge suggested.
         local_reason: Its reason.
         detail: One line for the log when the second judge failed.
@@ -111,9 +110,8 @@ class Escalation(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     outcome: Outcome
-    score: Unit
-    low: Unit
-    high: Unit
+    doubt: Unit
+    threshold: Unit
     local_name: str | None = None
     local_reason: Reason
     detail: str | None = None
@@ -218,11 +216,12 @@ def _explain(suggestion: Suggestion) -> list[str]:
 
 
 def _explain_escalation(escalation: Escalation) -> str:
-    band = f"{escalation.low:.2f}..{escalation.high:.2f}"
     local = escalation.local_name or "no skill"
+    sign = "<" if escalation.outcome is Outcome.CERTAIN else ">="
+    text = f"local doubt {escalation.doubt:.2f} {sign} {escalation.threshold:.2f}"
     if escalation.outcome is Outcome.CERTAIN:
-        return f"local score {escalation.score:.2f}, outside the uncertain band {band}"
-    text = f"local score {escalation.score:.2f} in the uncertain band {band}: "
+        return f"{text}: the local answer is certain enough"
+    text = f"{text}: "
     if escalation.outcome is Outcome.ANSWERED:
         return f"{text}asked the second judge (the local answer was {local})"
     why = escalation.detail or escalation.outcome.value

@@ -1,4 +1,4 @@
-"""Choosing the uncertain band: the most mistakes inside it for the turns it escalates."""
+"""Choosing the two thresholds of a band: the most mistakes for the turns they escalate."""
 
 from __future__ import annotations
 
@@ -10,79 +10,131 @@ from numpy.typing import NDArray
 
 from eval.bench import Answer
 from eval.cascade.summary import is_right
-from router.cascade import Band, local_score
+from router.cascade.doubt import COLUMNS, evidence, speaks
+
+Floats = NDArray[np.float64]
+Flags = NDArray[np.bool_]
 
 
-class Scored(NamedTuple):
-    """Local answers as the choice sees them.
+class Examples(NamedTuple):
+    """Local decisions as the learning sees them, m of them.
 
     Attributes:
-        score: Local score of each turn, shape (m,).
-        wrong: Whether the local decision is a mistake, shape (m,).
+        columns: Evidence, columns as in `COLUMNS`, shape (m, f); zeros where there is none.
+        known: Whether there is evidence, shape (m,).
+        speaks: Whether the decision found a skill, shape (m,).
+        wrong: Whether it is a mistake, shape (m,).
+        covered: Whether a skill fits, shape (m,).
         group: Roster of each turn, shape (m,).
     """
 
-    score: NDArray[np.float64]
-    wrong: NDArray[np.bool_]
+    columns: Floats
+    known: Flags
+    speaks: Flags
+    wrong: Flags
+    covered: Flags
     group: NDArray[np.str_]
+
+    def where(self, rows: Flags) -> Examples:
+        """The examples of some rows."""
+        return Examples(*(part[rows] for part in self))
 
 
 class Chosen(NamedTuple):
-    """A band and what it does on the turns it was chosen on.
+    """Two thresholds, and what they do on the turns they were chosen on.
 
     Attributes:
-        band: The band.
-        share: Share of turns inside it, the mean over rosters.
-        removed: Share of mistakes inside it, the mean over rosters.
+        speaks: Threshold for decisions that found a skill.
+        silent: Threshold for the others.
+        share: Share of turns that are uncertain, the mean over rosters.
+        removed: Share of mistakes among them, the mean over rosters.
     """
 
-    band: Band
+    speaks: float
+    silent: float
     share: float
     removed: float
 
 
-def scored(answers: Mapping[str, Sequence[Answer]]) -> Scored:
-    """Scores and mistakes of the local judge's answers, by roster."""
+def examples(answers: Mapping[str, Sequence[Answer]]) -> Examples:
+    """Evidence and mistakes of the local judge's answers, by roster.
+
+    A suggestion whose gate is closed should carry its reread all the same; see
+    `Router.read_anyway`.
+    """
     flat = [(name, answer) for name, group in answers.items() for answer in group]
-    return Scored(
-        np.array([local_score(answer.suggestion) for _, answer in flat]),
-        np.array([not is_right(answer.suggestion.name, answer.turn.gold) for _, answer in flat]),
+    rows = [evidence(answer.suggestion) for _, answer in flat]
+    nothing = (0.0,) * len(COLUMNS)
+    return Examples(
+        np.array([nothing if row is None else row for row in rows]).reshape(-1, len(COLUMNS)),
+        np.array([row is not None for row in rows], dtype=np.bool_),
+        np.array([speaks(answer.suggestion) for _, answer in flat], dtype=np.bool_),
+        np.array(
+            [not is_right(answer.suggestion.name, answer.turn.gold) for _, answer in flat],
+            dtype=np.bool_,
+        ),
+        np.array([answer.turn.covered for _, answer in flat], dtype=np.bool_),
         np.array([name for name, _ in flat]),
     )
 
 
-def choose_band(data: Scored, most_escalated: float = 0.18, steps: int = 200) -> Chosen:
-    """The band that holds most mistakes among those that escalate few enough turns.
+def choose_thresholds(
+    data: Examples,
+    doubt: Floats,
+    most_escalated: float = 0.12,
+    covered_weight: float = 2.0,
+    steps: int = 100,
+) -> Chosen:
+    """The thresholds that catch most mistakes among those that escalate few enough turns.
 
-    Every pair of edges out of `steps` quantiles of the scores is tried. A roster counts as much
+    Every pair out of `steps` quantiles of either kind's doubts is tried. A roster counts as much
     as any other, however many turns it has.
 
     Args:
-        data: Local answers, on rosters the judge has not learned on where possible.
-        most_escalated: Bound on the mean share of turns inside the band, 0..1. Leave some room
-            below the share that must hold on other rosters.
-        steps: Quantiles that are tried as edges.
-
-    Returns:
-        The band, the narrowest of equally good ones.
+        data: The decisions.
+        doubt: Probability of a mistake of each, from a model that never saw its roster, shape (m,).
+        most_escalated: Bound on the mean share of turns that are uncertain, 0..1. Leave room below
+            the share that must hold on other rosters: the judge is surer of those it learned on.
+        covered_weight: How much a mistake on a covered turn counts beside another. On rosters
+            unlike those it learned on, a judge misses more of what is covered, and loads no more
+            of what is needless.
+        steps: Quantiles that are tried.
     """
-    edges = np.unique(np.quantile(data.score, np.linspace(0.0, 1.0, steps)))
-    edges = np.concatenate([edges, [np.nextafter(edges[-1], 2.0)]])
-    turns = np.zeros(len(edges))
-    mistakes = np.zeros(len(edges))
-    # Weighted counts below each edge; a band's content is the difference of two of them.
-    for name in np.unique(data.group):
+    edges = {
+        kind: _edges(doubt[data.known & (data.speaks == kind)], steps) for kind in (True, False)
+    }
+    shape = (len(edges[True]), len(edges[False]))
+    share, caught, removed = np.zeros(shape), np.zeros(shape), np.zeros(shape)
+    groups = np.unique(data.group)
+    weight = np.where(data.covered, covered_weight, 1.0)
+    for name in groups:
         here = data.group == name
-        below = data.score[here][:, None] < edges[None, :]
-        turns += below.mean(axis=0)
-        wrong = data.wrong[here]
-        mistakes += (below & wrong[:, None]).sum(axis=0) / max(int(wrong.sum()), 1)
-    groups = len(np.unique(data.group))
-    share = (turns[None, :] - turns[:, None]) / groups
-    removed = (mistakes[None, :] - mistakes[:, None]) / groups
-    width = edges[None, :] - edges[:, None]
-    allowed = (width >= 0) & (share <= most_escalated)
-    worth = np.where(allowed, removed - 1e-6 * width, -np.inf)
-    low, high = np.unravel_index(int(worth.argmax()), worth.shape)
-    band = Band(low=round(float(edges[low]), 6), high=round(float(min(edges[high], 1.0)), 6))
-    return Chosen(band, float(share[low, high]), float(removed[low, high]))
+
+        def counted(of: Floats, here: Flags = here) -> Floats:
+            """Sum of `of` over the roster's uncertain turns, for every pair of thresholds."""
+            sums = []
+            for kind in (True, False):
+                rows = here & data.known & (data.speaks == kind)
+                above = doubt[rows][:, None] >= edges[kind][None, :]
+                sums.append((above * of[rows][:, None]).sum(axis=0))
+            both: Floats = sums[0][:, None] + sums[1][None, :]
+            return both / max(float(of[here].sum()), 1e-9)
+
+        share += counted(np.ones(len(doubt))) / len(groups)
+        caught += counted(data.wrong * weight) / len(groups)
+        removed += counted(data.wrong.astype(np.float64)) / len(groups)
+    allowed = share <= most_escalated + 1e-12
+    best = np.where(allowed, caught - 1e-9 * share, -np.inf)
+    at = np.unravel_index(int(best.argmax()), shape)
+    return Chosen(
+        float(edges[True][at[0]]),
+        float(edges[False][at[1]]),
+        float(share[at]),
+        float(removed[at]),
+    )
+
+
+def _edges(doubts: Floats, steps: int) -> Floats:
+    """Thresholds to try, rounded up as they are stored; the last one holds nothing back."""
+    quantiles = np.quantile(doubts, np.linspace(0.0, 1.0, steps)) if len(doubts) else []
+    return np.unique(np.append(np.ceil(np.asarray(quantiles) * 1e4) / 1e4, 1.0))

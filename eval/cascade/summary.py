@@ -48,9 +48,7 @@ def summarize_cascade(answers: Sequence[Answer]) -> dict[str, Any]:
         calls += sum(usage.calls for usage in spent)
         tokens += sum(usage.tokens for usage in spent)
     asked = outcomes[Outcome.ANSWERED] + outcomes[Outcome.FAILED]
-    band = settled[0][1]
     numbers = {
-        "band": {"low": band.low, "high": band.high},
         "escalated": asked,
         "share_escalated": rate(asked, len(settled)).model_dump(),
         "outcomes": outcomes,

@@ -1,4 +1,4 @@
-"""The local judge as it would answer had its encoder never seen a roster."""
+"""The local judge as it would answer had it never seen a roster."""
 
 from __future__ import annotations
 
@@ -12,11 +12,14 @@ from router.errors import RouterError
 from router.local.encoder import load_encoder
 from router.local.index import build_index
 from router.local.judge import LocalJudge
+from router.local.pair_reread import PairReread
+from router.local.pair_scorer import load_pair_scorer
+from router.local.scripts import as_read
 from router.pipeline import Router
 
 
 def read_out_of_fold(path: str | Path) -> dict[str, str]:
-    """Folder of the encoder that was trained without each group.
+    """Folder of the model that was trained without each group.
 
     Args:
         path: A JSON object, group to folder.
@@ -30,26 +33,31 @@ def read_out_of_fold(path: str | Path) -> dict[str, str]:
         return TypeAdapter(dict[str, str]).validate_python(data)
     except OSError as error:
         raise RequestsError(f"{path}: cannot be read ({error.strerror})") from error
-    except (ValueError, ValidationError) as error:
-        raise RequestsError(
-            f"{path}: must be a JSON object, group to folder of an encoder"
-        ) from error
+    except (ValueError, ValidationError, RecursionError) as error:
+        raise RequestsError(f"{path}: must be a JSON object, group to folder of a model") from error
 
 
-def with_encoder(router: Router, folder: str) -> Router:
-    """The same router with another encoder of the same training, its index not cached.
+def unseen(router: Router, encoder: str, scorer: str | None = None) -> Router:
+    """The same router with other models of the same training, its index not cached.
 
     Args:
         router: A router with the local judge.
-        folder: The encoder.
+        encoder: Folder of the encoder.
+        scorer: Folder of the pair scorer, for heads that were learned with one; None rereads
+            without a pair scorer.
 
     Raises:
-        RouterError: If the judge is not the local one, or the encoder cannot be loaded.
+        RouterError: If the judge is not the local one, or a model cannot be loaded.
     """
     judge = router.judge
     if not isinstance(judge, LocalJudge):
         raise RouterError("only the local judge has an encoder")
-    encoder = load_encoder(folder)
-    index = build_index(router.roster, encoder)
-    other = LocalJudge(router.roster, index, encoder, judge.heads, judge.excerpt)
+    loaded = load_encoder(encoder)
+    index = build_index(as_read(router.eligible, loaded), loaded)
+    reread = None
+    if scorer is not None:
+        if judge.heads.reread is None:
+            raise RouterError("the heads were learned without a pair scorer; leave it out")
+        reread = PairReread(load_pair_scorer(scorer), judge.heads.reread)
+    other = LocalJudge(router.eligible, index, loaded, judge.heads, judge.excerpt, reread=reread)
     return Router(router.roster, other, router.thresholds, router.weights_digest)

@@ -16,58 +16,98 @@ from router.commands.options import load_router
     metavar="DIR",
     help="Rosters with labelled turns, as `train heads` takes them; repeat.",
 )
+@click.option(
+    "--archive", metavar="DIR", help="Unpacked skill folders that requests/community lists."
+)
 @click.option("--bundled/--no-bundled", default=True, show_default=True, help="The bundled roster.")
+@click.option(
+    "--groups", multiple=True, metavar="PATTERN", help="Only the groups of that name; repeat."
+)
 @click.option(
     "--out-of-fold",
     metavar="FILE",
     help="JSON: group to folder of an encoder that was trained without that group.",
 )
 @click.option(
+    "--reranker-out-of-fold",
+    metavar="FILE",
+    help="The same for the pair scorer.",
+)
+@click.option(
     "--most-escalated",
     type=click.FloatRange(0.0, 1.0),
-    default=0.18,
+    default=0.12,
     show_default=True,
     metavar="SHARE",
-    help="Most turns inside the band, the mean over rosters.",
+    help="Most turns that are uncertain, the mean over rosters.",
+)
+@click.option(
+    "--covered-weight",
+    type=click.FloatRange(0.0, min_open=True),
+    default=2.0,
+    show_default=True,
+    metavar="X",
+    help="How much a mistake on a covered turn counts beside another.",
 )
 @click.option("--thresholds", metavar="FILE", help="A TOML file.  [default: those shipped]")
 @click.option("--encoder", metavar="NAME", help="The encoder of the local judge.")
 @click.option("--heads", metavar="FILE", help="Heads learned for that encoder.")
+@click.option("--reranker", metavar="NAME", help='The pair scorer; "none" for none.')
 @click.option("--cache", metavar="DIR", help="Folder of the index cache.")
 @click.option("--out", default="band.json", show_default=True, metavar="FILE")
 def tune_band(
     folders: tuple[str, ...],
+    archive: str | None,
     bundled: bool,
+    groups: tuple[str, ...],
     out_of_fold: str | None,
+    reranker_out_of_fold: str | None,
     most_escalated: float,
+    covered_weight: float,
     thresholds: str | None,
     encoder: str | None,
     heads: str | None,
+    reranker: str | None,
     cache: str | None,
     out: str,
 ) -> None:
-    """Choose the two thresholds between which a cascade asks its second judge.
+    """Learn how likely a local decision is a mistake, and from when a second judge is asked.
 
-    Use rosters that the local judge was not trained on, or --out-of-fold encoders: on its own
-    training turns it makes fewer mistakes, and is surer, than it will be in use.
+    Use rosters that the local judge was not trained on, or out-of-fold models: on its own training
+    turns it makes fewer mistakes, and is surer, than it will be in use. The printed scores are of
+    rosters that were held out, five folds over rosters.
     """
-    from eval.bench import run_bench
-    from eval.cascade.choose import choose_band, scored
-    from eval.cascade.unseen import read_out_of_fold, with_encoder
+    from eval.bench import Answer, run_bench
+    from eval.cascade.choose import examples
+    from eval.cascade.learn import learn_band
+    from eval.cascade.unseen import read_out_of_fold, unseen
     from eval.data import requests_digest
     from eval.files import write_whole
-    from eval.train.sources import find_sources
-    from router.cascade import Band
+    from eval.train.sources import find_sources, pick_groups
 
-    answers, learned_on = {}, []
+    encoders = {} if out_of_fold is None else read_out_of_fold(out_of_fold)
+    scorers = {} if reranker_out_of_fold is None else read_out_of_fold(reranker_out_of_fold)
+    sources = (
+        find_sources(folders, archive, bundled=bundled) if folders or archive or bundled else []
+    )
+    if groups:
+        sources = pick_groups(sources, groups)
+    if not sources:
+        raise click.UsageError("give --data, or leave the bundled roster in")
+    answers: dict[str, list[Answer]] = {}
+    learned_on = []
     weights = ""
-    folder_of = {} if out_of_fold is None else read_out_of_fold(out_of_fold)
-    for source in find_sources(folders, bundled=bundled):
-        router = load_router(source.roster, thresholds, encoder, heads, cache)
-        if source.group in folder_of:
-            router = with_encoder(router, folder_of[source.group])
+    for source in sources:
+        router = load_router(source.roster, thresholds, encoder, heads, cache, reranker)
+        if source.group in encoders:
+            router = unseen(router, encoders[source.group], scorers.get(source.group))
         weights = router.weights_digest
-        answers[source.group] = run_bench(router, source.turns)
+        answers[source.group] = [
+            answer.model_copy(
+                update={"suggestion": router.read_anyway(answer.turn.turn(), answer.suggestion)}
+            )
+            for answer in run_bench(router, source.turns)
+        ]
         learned_on.append(
             {
                 "group": source.group,
@@ -76,18 +116,17 @@ def tune_band(
             }
         )
         click.echo(f"{source.group}: {len(source.turns)} turns", err=True)
-    if not answers:
-        raise click.UsageError("give --data, or leave the bundled roster in")
-    chosen = choose_band(scored(answers), most_escalated)
+    data = examples(answers)
+    band, chosen = learn_band(data, most_escalated, covered_weight)
     scores = {
         "share_escalated": round(chosen.share, 4),
-        "mistakes_inside": round(chosen.removed, 4),
+        "mistakes_caught": round(chosen.removed, 4),
+        "mistakes": round(float(data.wrong.mean()), 4),
         "most_escalated": most_escalated,
+        "covered_weight": covered_weight,
     }
-    band = Band(
-        low=chosen.band.low,
-        high=chosen.band.high,
-        learned_on={"weights": weights[:16], "scores": scores, "rosters": learned_on},
+    band = band.model_copy(
+        update={"learned_on": {"weights": weights[:16], "scores": scores, "rosters": learned_on}}
     )
     write_whole(out, band.model_dump_json(indent=2) + "\n")
-    print_json({"low": band.low, "high": band.high, **scores})
+    print_json({"speaks": band.speaks, "silent": band.silent, **scores, "digest": band.digest})

@@ -2,41 +2,69 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, NamedTuple, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field
 
+from router.cascade.doubt import Doubt, speaks
 from router.settings_file import load_settings
 from router.suggestion import Suggestion
 
 _FILE = "band.json"
 
 
-class Band(BaseModel):
-    """Two thresholds on the local score; between them the second judge is asked.
+class Reading(NamedTuple):
+    """What a band says of one local decision.
 
     Attributes:
-        low: Lower end, 0..1, itself inside.
-        high: Upper end, 0..1, itself outside.
-        learned_on: What the two were tuned on, with digests and scores.
+        doubt: Probability that the decision is a mistake, 0..1.
+        threshold: The least doubt at which this kind of decision is uncertain.
+    """
+
+    doubt: float
+    threshold: float
+
+    @property
+    def uncertain(self) -> bool:
+        """Whether the second judge is to be asked."""
+        return self.doubt >= self.threshold
+
+
+class Band(BaseModel):
+    """Two thresholds on the probability of a mistake, one for each kind of decision.
+
+    Together they are a band on how well the best skill fits: a skill that fits too well to stay
+    silent about, or not well enough to suggest it unchecked.
+
+    Attributes:
+        speaks: A decision that found a skill is uncertain from this probability on, 0..1.
+        silent: A decision that found none is uncertain from this one on, 0..1.
+        doubt: The probability.
+        learned_on: What all of it was learned on, with digests and scores.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
-    low: float = Field(ge=0.0, le=1.0)
-    high: float = Field(ge=0.0, le=1.0)
+    speaks: float = Field(ge=0.0, le=1.0)
+    silent: float = Field(ge=0.0, le=1.0)
+    doubt: Doubt
     learned_on: dict[str, Any] = {}
 
-    @model_validator(mode="after")
-    def _is_in_order(self) -> Self:
-        if self.low > self.high:
-            raise ValueError("low must not be above high")
-        return self
+    @property
+    def digest(self) -> str:
+        """SHA-256 (hex) over every number that decides; what they were learned on is left out."""
+        numbers = self.model_dump(mode="json", exclude={"learned_on"})
+        return hashlib.sha256(json.dumps(numbers, sort_keys=True).encode()).hexdigest()
 
-    def holds(self, score: float) -> bool:
-        """Whether a score is uncertain."""
-        return self.low <= score < self.high
+    def read(self, suggestion: Suggestion) -> Reading:
+        """How uncertain a decision is; without evidence it counts as certain."""
+        threshold = self.speaks if speaks(suggestion) else self.silent
+        doubt = self.doubt(suggestion)
+        # No threshold is above 1: what has no evidence must not reach one of 0 either.
+        return Reading(0.0, 1.0) if doubt is None else Reading(doubt, threshold)
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> Self:
@@ -46,20 +74,8 @@ class Band(BaseModel):
             RouterError: If the file cannot be used; the message names it and the field.
         """
         shipped = Path(__file__).parent / _FILE
-        return load_settings(cls, shipped if path is None else path, "low and high")
-
-
-def local_score(suggestion: Suggestion) -> float:
-    """How sure the local judge was that its best candidate is the right skill, 0..1.
-
-    Fits are independent probabilities, so it is that of "this one fits and the next best does
-    not": low when nothing fits and when two candidates fit alike. 0 when the shortlist was not
-    read.
-    """
-    reread = suggestion.reread
-    if reread is None or not reread.fits:
-        return 0.0
-    choice = reread.choice or reread.fits
-    best = max(choice, key=lambda name: choice[name])
-    others = (fit for name, fit in reread.fits.items() if name != best)
-    return reread.fits.get(best, 0.0) * (1.0 - max(others, default=0.0))
+        return load_settings(
+            cls,
+            shipped if path is None else path,
+            "speaks, silent and doubt (skill-router tune-band)",
+        )

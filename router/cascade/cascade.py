@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import logging
 import threading
 from collections import deque
@@ -9,7 +10,7 @@ from collections.abc import Callable
 from time import monotonic
 from typing import TYPE_CHECKING
 
-from router.cascade.band import Band, local_score
+from router.cascade.band import Band, Reading
 from router.errors import RouterError
 from router.proposals.within import LateError, await_within, call_within
 from router.suggestion import Escalation, Outcome, Reason, Suggestion
@@ -18,7 +19,10 @@ from router.turn import Turn
 if TYPE_CHECKING:
     from router.pipeline import Router
 
+Look = Callable[[Suggestion], Suggestion]
+
 _MINUTE = 60.0
+_UNREAD = Reading(0.0, 1.0)
 _log = logging.getLogger(__name__)
 
 
@@ -58,7 +62,13 @@ class Cascade:
         self._asked: deque[float] = deque()
         self._lock = threading.Lock()
 
-    def settle(self, turn: Turn, local: Suggestion, seconds: float | None = None) -> Suggestion:
+    def settle(
+        self,
+        turn: Turn,
+        local: Suggestion,
+        seconds: float | None = None,
+        look: Look | None = None,
+    ) -> Suggestion:
         """The final answer of a turn.
 
         Args:
@@ -66,52 +76,56 @@ class Cascade:
             local: What the local judge said.
             seconds: What the turn's own deadline leaves, beside `deadline_s`; None for no such
                 deadline.
+            look: Gives the local suggestion with all evidence there is, such as the reread that a
+                closed gate left out; None takes the suggestion as it is.
 
         Returns:
             The second judge's suggestion or the local one, with `Suggestion.escalation`. Never
             raises.
         """
-        wait = self._wait(seconds)
-        stands = self._not_asked(local, wait)
-        if stands is not None:
-            return stands
+        wait, reading = self._wait(seconds), _UNREAD
         try:
+            reading = self.band.read(local if look is None else look(local))
+            stands = self._not_asked(local, reading, wait)
+            if stands is not None:
+                return stands
             answer = call_within(lambda: self.second.suggest(turn), wait)
         except Exception as error:  # the local answer must survive whatever happens
-            return self._failed(local, error, wait)
-        return self._answered(local, answer)
+            return _failed(local, error, reading, wait)
+        return _answered(local, reading, answer)
 
     async def asettle(
-        self, turn: Turn, local: Suggestion, seconds: float | None = None
+        self,
+        turn: Turn,
+        local: Suggestion,
+        seconds: float | None = None,
+        look: Look | None = None,
     ) -> Suggestion:
         """`settle` without blocking the event loop."""
-        wait = self._wait(seconds)
-        stands = self._not_asked(local, wait)
-        if stands is not None:
-            return stands
+        wait, reading = self._wait(seconds), _UNREAD
         try:
+            seen = local if look is None else await asyncio.to_thread(look, local)
+            reading = self.band.read(seen)
+            stands = self._not_asked(local, reading, wait)
+            if stands is not None:
+                return stands
             answer = await await_within(lambda: self.second.asuggest(turn), wait)
         except Exception as error:  # as above
-            return self._failed(local, error, wait)
-        return self._answered(local, answer)
+            return _failed(local, error, reading, wait)
+        return _answered(local, reading, answer)
 
     def _wait(self, seconds: float | None) -> float:
         return self.deadline_s if seconds is None else min(self.deadline_s, seconds)
 
-    def _not_asked(self, local: Suggestion, wait: float) -> Suggestion | None:
+    def _not_asked(self, local: Suggestion, reading: Reading, wait: float) -> Suggestion | None:
         """The local answer when the second judge is not asked, else None."""
-        if not self._asks(local):
-            return self._stands(local, Outcome.CERTAIN)
+        if not reading.uncertain:
+            return _stands(local, Outcome.CERTAIN, reading)
         if wait <= 0:
-            return self._stands(local, Outcome.OVER_BUDGET, "the turn has no time left")
+            return _stands(local, Outcome.OVER_BUDGET, reading, "the turn has no time left")
         if not self._admit():
-            return self._stands(local, Outcome.OVER_BUDGET)
+            return _stands(local, Outcome.OVER_BUDGET, reading)
         return None
-
-    def _asks(self, local: Suggestion) -> bool:
-        # A failed local judge says nothing about certainty, and a blank request or empty roster
-        # has nothing to ask about: only a gate or a shortlist that was read can be unsure.
-        return local.gate is not None and self.band.holds(local_score(local))
 
     def _admit(self) -> bool:
         with self._lock:
@@ -123,35 +137,41 @@ class Cascade:
             self._asked.append(now)
             return True
 
-    def _answered(self, local: Suggestion, answer: Suggestion) -> Suggestion:
-        if answer.reason is Reason.ROUTER_ERROR:
-            _log.warning("the second judge failed; the local answer stands: %s", answer.detail)
-            stands = self._stands(local, Outcome.FAILED, answer.detail)
-            return stands.model_copy(update={"usage": {**local.usage, **answer.usage}})
-        escalation = self._escalation(local, Outcome.ANSWERED)
-        return answer.model_copy(update={"escalation": escalation})
 
-    def _failed(self, local: Suggestion, error: Exception, wait: float) -> Suggestion:
-        if isinstance(error, LateError):
-            detail = f"timeout: no answer within {wait:.3g} s"
-            _log.warning("the second judge was too slow; the local answer stands")
-        else:
-            detail = type(error).__name__
-            _log.error("the second judge failed; the local answer stands", exc_info=error)
-        return self._stands(local, Outcome.FAILED, detail)
+def _answered(local: Suggestion, reading: Reading, answer: Suggestion) -> Suggestion:
+    if answer.reason is Reason.ROUTER_ERROR:
+        _log.warning("the second judge failed; the local answer stands: %s", answer.detail)
+        stands = _stands(local, Outcome.FAILED, reading, answer.detail)
+        return stands.model_copy(update={"usage": {**local.usage, **answer.usage}})
+    escalation = _escalation(local, Outcome.ANSWERED, reading)
+    return answer.model_copy(update={"escalation": escalation})
 
-    def _stands(self, local: Suggestion, outcome: Outcome, detail: str | None = None) -> Suggestion:
-        return local.model_copy(update={"escalation": self._escalation(local, outcome, detail)})
 
-    def _escalation(
-        self, local: Suggestion, outcome: Outcome, detail: str | None = None
-    ) -> Escalation:
-        return Escalation(
-            outcome=outcome,
-            score=local_score(local),
-            low=self.band.low,
-            high=self.band.high,
-            local_name=local.name,
-            local_reason=local.reason,
-            detail=detail,
-        )
+def _failed(local: Suggestion, error: Exception, reading: Reading, wait: float) -> Suggestion:
+    if isinstance(error, LateError):
+        detail = f"timeout: no answer within {wait:.3g} s"
+        _log.warning("the second judge was too slow; the local answer stands")
+    else:
+        detail = type(error).__name__
+        _log.error("the second judge failed; the local answer stands", exc_info=error)
+    return _stands(local, Outcome.FAILED, reading, detail)
+
+
+def _stands(
+    local: Suggestion, outcome: Outcome, reading: Reading, detail: str | None = None
+) -> Suggestion:
+    escalation = _escalation(local, outcome, reading, detail)
+    return local.model_copy(update={"escalation": escalation})
+
+
+def _escalation(
+    local: Suggestion, outcome: Outcome, reading: Reading, detail: str | None = None
+) -> Escalation:
+    return Escalation(
+        outcome=outcome,
+        doubt=reading.doubt,
+        threshold=reading.threshold,
+        local_name=local.name,
+        local_reason=local.reason,
+        detail=detail,
+    )

@@ -6,7 +6,7 @@ import asyncio
 import hashlib
 import json
 import weakref
-from collections.abc import AsyncIterator, Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from roster import Skill
@@ -15,9 +15,9 @@ from router.claude.envelope import tokens, tool_input
 from router.claude.settings import ClaudeSettings
 from router.errors import RouterError
 from router.proposals.bounds import Bounds
-from router.proposals.errors import MalformedReply, ProviderTimeout
+from router.proposals.errors import ProviderTimeout
 from router.proposals.judge import Ask
-from router.proposals.session import Call, Reader, Reply
+from router.proposals.session import Call, Limits, Reader, Reply
 from router.proposals.shapes import WideProposal, read_reread, read_wide
 from router.suggestion import Reread
 from router.turn import Turn
@@ -33,25 +33,39 @@ class ClaudeQuestions:
 
     Args:
         settings: Model, server, key and sizes.
+        most_bytes: Longest reply that is read.
 
     Raises:
-        RouterError: If the SDK is missing, or there is no key.
+        RouterError: If the SDK is missing, or there is no usable key.
     """
 
-    def __init__(self, settings: ClaudeSettings | None = None) -> None:
+    def __init__(
+        self,
+        settings: ClaudeSettings | None = None,
+        most_bytes: int = Limits().max_reply_bytes,
+    ) -> None:
         try:
             import anthropic
+
+            from router.proposals import access, bounded
         except ImportError as error:
             raise RouterError(
                 "the Claude judge needs Anthropic's SDK; install skill-router[anthropic]"
             ) from error
         self.settings = settings or ClaudeSettings()
         self._anthropic = anthropic
+        self._bounded = bounded
+        self._most_bytes = most_bytes
         try:
-            self._client = anthropic.Anthropic(**self._options())
+            client = bounded.bounded_client(self.settings.timeout_s, most_bytes)
+            self._client = anthropic.Anthropic(http_client=client, **self._options())
         except (anthropic.AnthropicError, ValueError, TypeError) as error:
             raise RouterError(f"the Claude judge cannot be set up: {error}") from error
+        access.require_url(self._client.base_url, "Claude")
         _require_key(self._client)
+        for key in (self._client.api_key, self._client.auth_token):
+            if key is not None:
+                access.require_key(key, "Claude")
         # A client's connections belong to the event loop that opened them.
         self._by_loop: weakref.WeakKeyDictionary[
             asyncio.AbstractEventLoop, anthropic.AsyncAnthropic
@@ -122,10 +136,11 @@ class ClaudeQuestions:
                 with self._client.messages.with_streaming_response.create(
                     **body, timeout=self._patience(call)
                 ) as response:
-                    text = _bounded(response.iter_bytes(), call.max_reply_bytes)
+                    return Reply(response.read(), _size(body))
             except self._anthropic.APITimeoutError as error:
                 raise ProviderTimeout from error
-            return Reply(text, _size(body))
+            except self._anthropic.APIConnectionError as error:
+                raise self._bounded.cause_of(error) from error
 
         async def call_later(call: Call) -> Reply:
             body = request(call)
@@ -133,10 +148,11 @@ class ClaudeQuestions:
                 async with self._async_client().messages.with_streaming_response.create(
                     **body, timeout=self._patience(call)
                 ) as response:
-                    text = await _abounded(response.iter_bytes(), call.max_reply_bytes)
+                    return Reply(await response.read(), _size(body))
             except self._anthropic.APITimeoutError as error:
                 raise ProviderTimeout from error
-            return Reply(text, _size(body))
+            except self._anthropic.APIConnectionError as error:
+                raise self._bounded.cause_of(error) from error
 
         def read_message(data: Mapping[str, Any]) -> Value:
             return read(tool_input(data, tool["name"]))
@@ -162,7 +178,12 @@ class ClaudeQuestions:
         loop = asyncio.get_running_loop()
         client = self._by_loop.get(loop)
         if client is None:
-            client = self._by_loop[loop] = self._anthropic.AsyncAnthropic(**self._options())
+            client = self._by_loop[loop] = self._anthropic.AsyncAnthropic(
+                http_client=self._bounded.async_bounded_client(
+                    self.settings.timeout_s, self._most_bytes
+                ),
+                **self._options(),
+            )
         return client
 
 
@@ -173,27 +194,6 @@ def _require_key(client: anthropic.Anthropic) -> None:
             "the Claude judge has no key; set ANTHROPIC_API_KEY, or give api_key (any text does "
             "for a server of your own that asks for none)"
         )
-
-
-def _bounded(chunks: Iterator[bytes], most: int) -> bytes:
-    text = bytearray()
-    for chunk in chunks:
-        text += chunk
-        _refuse_long(text, most)
-    return bytes(text)
-
-
-async def _abounded(chunks: AsyncIterator[bytes], most: int) -> bytes:
-    text = bytearray()
-    async for chunk in chunks:
-        text += chunk
-        _refuse_long(text, most)
-    return bytes(text)
-
-
-def _refuse_long(text: bytearray, most: int) -> None:
-    if len(text) > most:
-        raise MalformedReply(f"the reply is longer than {most:,} bytes")
 
 
 def _size(body: dict[str, Any]) -> int:

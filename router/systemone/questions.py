@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import weakref
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -11,7 +12,7 @@ from roster import Skill
 from roster.prompt import index_description
 from router.errors import RouterError
 from router.proposals.bounds import Bounds
-from router.proposals.errors import MalformedReply
+from router.proposals.errors import MalformedReply, ProviderTimeout
 from router.proposals.judge import Ask
 from router.proposals.session import Call, Limits, Reader, Reply
 from router.proposals.shapes import WideProposal
@@ -110,6 +111,8 @@ class SystemOneQuestions:
         def call_now(call: Call) -> Reply:
             try:
                 answer = self._client.system_one(state, questions, timeout=self._patience(call))
+            except self._sdk.TypeSafeAPITimeoutError as error:
+                raise ProviderTimeout from error
             except self._sdk.TypeSafeAPIResponseValidationError as error:
                 raise MalformedReply(f"the reply is wrong at {error.field_path[:120]!r}") from error
             return _reply(answer)
@@ -118,6 +121,8 @@ class SystemOneQuestions:
             client = self._async_client()
             try:
                 answer = await client.system_one(state, questions, timeout=self._patience(call))
+            except self._sdk.TypeSafeAPITimeoutError as error:
+                raise ProviderTimeout from error
             except self._sdk.TypeSafeAPIResponseValidationError as error:
                 raise MalformedReply(f"the reply is wrong at {error.field_path[:120]!r}") from error
             return _reply(answer)
@@ -129,8 +134,12 @@ class SystemOneQuestions:
         return timeout if call.timeout_s is None else max(0.001, min(timeout, call.timeout_s))
 
     def _make_client(self) -> typesafe_sdk.TypeSafeClient:
-        from router.systemone.bounded import bounded_client
+        from router.proposals.access import require_url
+        from router.proposals.bounded import bounded_client
 
+        url = self.settings.base_url or os.environ.get("TYPESAFE_BASE_URL")
+        if url:
+            require_url(url, "System One")
         client = bounded_client(self.settings.timeout_s, self._most_bytes)
         try:
             return self._sdk.TypeSafeClient(http_client=client, **self._options())
@@ -139,7 +148,7 @@ class SystemOneQuestions:
             raise RouterError(f"the System One judge cannot be set up: {error}") from error
 
     def _async_client(self) -> typesafe_sdk.AsyncTypeSafeClient:
-        from router.systemone.bounded import async_bounded_client
+        from router.proposals.bounded import async_bounded_client
 
         loop = asyncio.get_running_loop()
         client = self._by_loop.get(loop)

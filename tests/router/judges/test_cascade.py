@@ -15,14 +15,16 @@ from hypothesis import strategies as st
 
 from roster import Roster, Skill
 from router import Gate, Ranking, Reason, Reread, Router, RouterError, Suggestion, Turn
-from router.cascade import Band, Cascade, local_score
+from router.cascade import Band, Cascade
+from router.cascade.doubt import COLUMNS, evidence, speaks
 from router.suggestion import Outcome
 from tests.router.fakes import FailingJudge, ScriptedJudge
 from tests.router.judges.apis import ANSWERS, ROSTER, router_at
+from tests.router.judges.bands import ALWAYS, NEVER, band, logistic
 from tests.router.judges.loopback import Answer, in_turn, loopback
 
 WAYS = pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
-BAND = Band(low=0.2, high=0.7)
+BAND = band()
 UNSURE = {"pdf-fill": 0.5, "mail-send": 0.05}
 SURE = {"pdf-fill": 0.99}
 
@@ -61,7 +63,7 @@ def test_a_sure_turn_asks_nobody(asynchronous: bool) -> None:
     assert suggestion.name == "pdf-fill"
     assert suggestion.escalation is not None
     assert suggestion.escalation.outcome is Outcome.CERTAIN
-    assert "outside the uncertain band" in str(suggestion)
+    assert "certain enough" in str(suggestion)
 
 
 FAILURES = {
@@ -124,7 +126,7 @@ def test_the_budget_per_minute_is_a_sliding_window(asynchronous: bool) -> None:
 
 def test_a_failed_local_judge_asks_nobody() -> None:
     second = Router(ROSTER, FailingJudge("rank", AssertionError("asked")))
-    cascade = Cascade(second, Band(low=0, high=1))
+    cascade = Cascade(second, ALWAYS)
     suggestion = Router(ROSTER, FailingJudge("rank", OSError("gone")), cascade=cascade).suggest(
         "Send it."
     )
@@ -153,9 +155,29 @@ def test_a_router_refuses_a_deadline_that_is_none(deadline: float) -> None:
         Router(ROSTER, local(SURE), deadline_s=deadline)
 
 
-def test_a_shipped_band_is_there_and_in_order() -> None:
-    band = Band.load()
-    assert 0 <= band.low < band.high <= 1
+def test_a_shipped_band_tells_sure_from_unsure() -> None:
+    shipped = Band.load()
+    assert 0 < shipped.speaks < 1 and 0 < shipped.silent < 1
+    sure = Router(ROSTER, local(SURE)).suggest("Send it.")
+    unsure = Router(ROSTER, local({"pdf-fill": 0.35, "mail-send": 0.3})).suggest("Send it.")
+    assert shipped.read(sure).doubt < shipped.read(unsure).doubt
+    assert not shipped.read(sure).uncertain
+    assert shipped.read(unsure).uncertain
+    nothing = Router(ROSTER, local({"pdf-fill": 0.001, "mail-send": 0.001})).suggest("Send it.")
+    nearly = Router(ROSTER, local({"pdf-fill": 0.25, "mail-send": 0.01})).suggest("Send it.")
+    assert shipped.read(nothing).doubt < shipped.read(nearly).doubt
+
+
+def test_the_digest_of_a_band_is_of_its_numbers() -> None:
+    assert BAND.digest == band().digest != band(speaks=0.4).digest
+    assert BAND.model_copy(update={"learned_on": {"x": 1}}).digest == BAND.digest
+
+
+def written(**changes: Any) -> str:
+    return json.dumps({**json.loads(BAND.model_dump_json()), **changes})
+
+
+SHORT = {"weights": [0.0], "bias": 0.0}
 
 
 @pytest.mark.parametrize(
@@ -163,10 +185,14 @@ def test_a_shipped_band_is_there_and_in_order() -> None:
     [
         (None, "cannot be read"),
         ("[]", "the file"),
-        ('{"low": 0.5}', "high"),
-        ('{"low": 0.9, "high": 0.1}', "low must not be above high"),
-        ('{"low": NaN, "high": 1}', "low"),
-        ('{"low": 0, "high": 1, "extra": 2}', "extra"),
+        ('{"speaks": 0.5}', "silent"),
+        (written(speaks=1.5), "speaks"),
+        (written(silent="low"), "silent"),
+        (written(extra=2), "extra"),
+        (written(doubt={"columns": ["x"], "speaks": SHORT, "silent": SHORT}), "other columns"),
+        (written(doubt={"speaks": SHORT, "silent": SHORT}), "18 weights"),
+        (BAND.model_dump_json().replace("14.0", "NaN"), "doubt.speaks.bias"),
+        ('{"low": 0.2, "high": 0.7}', "speaks"),
     ],
 )
 def test_a_band_file_that_is_wrong_is_named(
@@ -180,22 +206,74 @@ def test_a_band_file_that_is_wrong_is_named(
     assert str(path) in str(raised.value)
 
 
+UNIT = st.floats(0, 1)
+
+
 @given(
-    fits=st.dictionaries(st.sampled_from("abcd"), st.floats(0, 1), max_size=4),
-    weights=st.lists(st.floats(0, 1), min_size=4, max_size=4),
+    fits=st.dictionaries(st.sampled_from("abcd"), UNIT, max_size=4),
+    weights=st.lists(UNIT, min_size=4, max_size=4),
+    wide=st.lists(UNIT, max_size=12),
+    gate=st.tuples(UNIT, UNIT, UNIT),
+    reason=st.sampled_from(Reason),
 )
-def test_the_local_score_is_a_share(fits: dict[str, float], weights: list[float]) -> None:
+def test_evidence_is_finite_and_doubt_a_probability(
+    fits: dict[str, float],
+    weights: list[float],
+    wide: list[float],
+    gate: tuple[float, float, float],
+    reason: Reason,
+) -> None:
     total = sum(weights[: len(fits)])
     choice = {name: w / total for name, w in zip(fits, weights, strict=False)} if total > 0 else {}
-    suggestion = Router(ROSTER, local(SURE)).suggest("Send it.")
-    changed = suggestion.model_copy(update={"reread": Reread(choice=choice, fits=fits)})
-    assert 0.0 <= local_score(changed) <= max(fits.values(), default=0.0) + 1e-9
+    keys = ("acts_on_system", "documented_procedure", "prose_suffices")
+    suggestion = (
+        Router(ROSTER, local(SURE))
+        .suggest("Send it.")
+        .model_copy(
+            update={
+                "ranking": Ranking(entries=tuple(zip("abcdefghijkl", wide, strict=False))),
+                "gate": Gate(**dict(zip(keys, gate, strict=True))),
+                "reread": Reread(choice=choice, fits=fits),
+                "reason": reason,
+            }
+        )
+    )
+    columns = evidence(suggestion)
+    assert (columns is None) == (not fits or not wide)
+    if columns is not None:
+        assert len(columns) == len(COLUMNS)
+        assert all(-1e3 < value < 1e3 for value in columns)
+    assert 0.0 <= Band.load().read(suggestion).doubt <= 1.0
+    assert 0.0 <= BAND.read(suggestion).doubt <= 1.0
 
 
-def test_the_score_is_low_when_two_fit_alike() -> None:
-    alike = Router(ROSTER, local({"pdf-fill": 0.9, "mail-send": 0.9})).suggest("Send it.")
-    alone = Router(ROSTER, local({"pdf-fill": 0.9})).suggest("Send it.")
-    assert local_score(alike) < 0.5 < local_score(alone)
+def test_a_regression_of_huge_numbers_is_still_a_probability() -> None:
+    assert logistic(1e300)([0.0] * len(COLUMNS)) == 1.0
+    assert logistic(-1e300)([0.0] * len(COLUMNS)) == pytest.approx(0.0)
+
+
+def test_what_cannot_be_loaded_is_a_decision_that_found_a_skill() -> None:
+    router = Router(ROSTER, local(SURE))
+    assert speaks(router.suggest("Send it.", loaded=["pdf-fill"]))
+    assert not speaks(Router(ROSTER, local({"pdf-fill": 0.01})).suggest("Send it."))
+
+
+@WAYS
+def test_without_evidence_nobody_is_asked(asynchronous: bool) -> None:
+    second = Router(ROSTER, FailingJudge("rank", AssertionError("asked")))
+    router = Router(
+        ROSTER, ScriptedJudge(["pdf-fill"], {}, need=0.0), cascade=Cascade(second, ALWAYS)
+    )
+    escalation = suggest(router, asynchronous).escalation
+    assert escalation is not None
+    assert (escalation.outcome, escalation.doubt) == (Outcome.CERTAIN, 0.0)
+
+
+@WAYS
+def test_a_band_that_never_doubts_asks_nobody(asynchronous: bool) -> None:
+    second = Router(ROSTER, FailingJudge("rank", AssertionError("asked")))
+    router = Router(ROSTER, local(UNSURE), cascade=Cascade(second, NEVER))
+    assert suggest(router, asynchronous).name == "pdf-fill"
 
 
 def test_a_suggestion_with_its_escalation_survives_json() -> None:
@@ -227,3 +305,86 @@ def test_a_second_judge_that_only_blocks_is_left_behind(asynchronous: bool) -> N
     suggestion, took = asyncio.run(timed())
     assert suggestion.name == "pdf-fill"
     assert took < 1.5
+
+
+@WAYS
+@pytest.mark.parametrize("second", ["blocks", "claude"])
+def test_the_turns_own_deadline_leaves_the_local_answer(second: str, asynchronous: bool) -> None:
+    with loopback(in_turn(Answer({}, delay_s=3.0))) as server:
+        judge = Router(ROSTER, Sleeper()) if second == "blocks" else router_at(second, server.url)
+        router = Router(
+            ROSTER, local(UNSURE), cascade=Cascade(judge, BAND, deadline_s=30.0), deadline_s=0.4
+        )
+
+        async def timed() -> tuple[Suggestion, float]:
+            started = time.monotonic()
+            if asynchronous:
+                return await router.asuggest("Send it."), time.monotonic() - started
+            return router.suggest("Send it."), time.monotonic() - started
+
+        suggestion, took = asyncio.run(timed())
+    assert (suggestion.name, suggestion.reason) == ("pdf-fill", Reason.SUGGESTED)
+    assert took < 1.9
+    assert suggestion.escalation is not None
+    assert suggestion.escalation.outcome is Outcome.FAILED
+    assert "timeout" in (suggestion.escalation.detail or "")
+
+
+def test_a_turn_without_time_left_asks_nobody_and_pays_nothing() -> None:
+    second = Router(ROSTER, FailingJudge("rank", AssertionError("asked")))
+    cascade = Cascade(second, BAND, per_minute=1)
+    turn = Turn(request="Send it.")
+    unsure = Router(ROSTER, local(UNSURE)).suggest(turn)
+    spent = cascade.settle(turn, unsure, seconds=-0.1)
+    assert spent.name == "pdf-fill"
+    assert spent.escalation is not None
+    assert spent.escalation.outcome is Outcome.OVER_BUDGET
+    assert "no time left" in str(spent)
+    answered = Cascade(Router(ROSTER, local(SURE)), BAND, per_minute=1).settle(turn, unsure, 9.0)
+    assert answered.escalation is not None
+    assert answered.escalation.outcome is Outcome.ANSWERED
+
+
+@WAYS
+def test_after_the_deadline_no_further_call_starts(asynchronous: bool) -> None:
+    # A malformed reply would be asked for again, but nobody waits for it any more.
+    with loopback(in_turn(Answer(b"no json", delay_s=0.5))) as server:
+        router = cascading(UNSURE, router_at("claude", server.url), deadline_s=0.3)
+        assert suggest(router, asynchronous).name == "pdf-fill"
+        time.sleep(1.2)
+        assert len(server.requests) <= 1
+
+
+@WAYS
+def test_evidence_that_cannot_be_had_leaves_the_local_answer(asynchronous: bool) -> None:
+    def broken(local: Suggestion) -> Suggestion:
+        raise OSError("gone")
+
+    turn = Turn(request="Send it.")
+    unsure = Router(ROSTER, local(UNSURE)).suggest(turn)
+    cascade = Cascade(Router(ROSTER, local(SURE)), BAND)
+    kept = (
+        asyncio.run(cascade.asettle(turn, unsure, look=broken))
+        if asynchronous
+        else cascade.settle(turn, unsure, look=broken)
+    )
+    assert kept.name == "pdf-fill"
+    assert kept.escalation is not None
+    assert kept.escalation.outcome is Outcome.FAILED
+
+
+def test_a_closed_gate_is_reread_for_the_doubt_alone(router: Router) -> None:
+    turn = Turn(request="What is the difference between a merge and a rebase?")
+    suggestion = router.suggest(turn)
+    assert suggestion.reason is Reason.GATE and suggestion.reread is None
+    seen = router.read_anyway(turn, suggestion)
+    assert seen.reread is not None and len(seen.reread.fits) == router.thresholds.shortlist
+    assert evidence(seen) is not None
+    second = Router(router.roster, FailingJudge("rank", AssertionError("asked")))
+    final = Router(
+        router.roster, router.judge, router.thresholds, cascade=Cascade(second, ALWAYS)
+    ).suggest(turn)
+    assert final.reread is None
+    assert final.escalation is not None
+    assert final.escalation.outcome is Outcome.FAILED
+    assert final.escalation.doubt > 0.0

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import asyncio
+import gzip
 import json
 import time
 from collections.abc import Callable
 from typing import Any
 
 import pytest
+from pydantic import SecretStr
 
 from roster import Roster, Skill
 from router import Reason, Router, RouterError, Suggestion, Turn, suggestion_block
@@ -156,7 +158,8 @@ def test_the_routers_own_deadline(judge: str, asynchronous: bool) -> None:
         suggestion = suggest(router, asynchronous)
         assert time.monotonic() - started < 2.0
     assert suggestion.reason is Reason.ROUTER_ERROR
-    assert (suggestion.detail or "").startswith("timeout")
+    # Who notices first, the session or the router, is a matter of milliseconds.
+    assert "timeout" in (suggestion.detail or "")
 
 
 @BOTH
@@ -365,6 +368,97 @@ def test_no_key_is_an_error_of_the_setup(
     monkeypatch.setenv("HOME", str(tmp_path))
     with pytest.raises(RouterError, match=variables[0]):
         Router.load(ROSTER, judge=judge)
+
+
+@BOTH
+@pytest.mark.parametrize("key", ["hush\nhush", "h\u00fcsh", "  ", "hush hush", "hush\x00"])
+def test_a_key_that_no_header_can_carry_is_an_error_of_the_setup(judge: Any, key: str) -> None:
+    with pytest.raises(RouterError) as raised:
+        Router.load(ROSTER, judge=judge, setup=JudgeSetup(api_key=SecretStr(key)))
+    assert "key" in str(raised.value).lower()
+    assert "hush" not in str(raised.value)
+
+
+@BOTH
+@pytest.mark.parametrize(
+    "url", ["no url", "ftp://h", "http://[x", "http://h:99999", "//h", "http://u:hush@:9"]
+)
+def test_a_server_that_cannot_be_one_is_an_error_of_the_setup(judge: str, url: str) -> None:
+    with pytest.raises(RouterError, match="base_url") as raised:
+        router_at(judge, url)
+    assert "hush" not in str(raised.value)
+
+
+@BOTH
+@WAYS
+def test_a_password_in_the_url_is_told_nowhere(
+    judge: str, asynchronous: bool, caplog: pytest.LogCaptureFixture
+) -> None:
+    caplog.set_level("WARNING")
+    router = router_at(judge, "http://user:hush@127.0.0.1:9", max_retries=0)
+    suggestion = suggest(router, asynchronous)
+    assert suggestion.reason is Reason.ROUTER_ERROR
+    assert "hush" not in suggestion.model_dump_json() + caplog.text
+    assert "test-key" not in suggestion.model_dump_json() + caplog.text
+
+
+@BOTH
+@WAYS
+def test_an_error_page_without_end_is_not_read_to_its_end(judge: str, asynchronous: bool) -> None:
+    page = Answer(b"x" * 30_000_000, 500, {"retry-after-ms": "1"})
+    with loopback(in_turn(page)) as server:
+        limits = Limits(deadline_s=10.0, max_reply_bytes=10_000)
+        suggestion = suggest(router_at(judge, server.url, limits=limits), asynchronous)
+    assert suggestion.reason is Reason.ROUTER_ERROR
+    assert "provider_error" in (suggestion.detail or "")
+    assert "HTTP 500" in (suggestion.detail or "")
+
+
+@BOTH
+@WAYS
+def test_a_reply_that_is_compressed_unasked_is_malformed(judge: str, asynchronous: bool) -> None:
+    bomb = Answer(gzip.compress(b" " * 1_000_000), headers={"content-encoding": "gzip"})
+    with loopback(in_turn(bomb)) as server:
+        router = router_at(judge, server.url, max_retries=0, limits=Limits(repairs=0))
+        suggestion = suggest(router, asynchronous)
+    assert "compressed" in (suggestion.detail or "")
+    assert server.headers[0].get("accept-encoding") == "identity"
+
+
+@BOTH
+@WAYS
+def test_a_redirect_does_not_carry_the_key_away(judge: str, asynchronous: bool) -> None:
+    with loopback(well(judge)) as thief:
+        away = Answer({}, 307, {"location": f"{thief.url}/v1/messages"})
+        with loopback(in_turn(away)) as server:
+            router = router_at(judge, server.url, max_retries=0)
+            assert suggest(router, asynchronous).reason is Reason.ROUTER_ERROR
+        assert thief.requests == []
+
+
+@BOTH
+@WAYS
+def test_what_the_first_stage_found_and_cost_is_kept_when_the_second_fails(
+    judge: str, asynchronous: bool
+) -> None:
+    def script(data: dict[str, Any], number: int) -> Answer:
+        return Answer(ANSWERS[judge](data, "mail-send") if number == 1 else b"no json")
+
+    with loopback(script) as server:
+        suggestion = suggest(router_at(judge, server.url), asynchronous)
+    assert suggestion.reason is Reason.ROUTER_ERROR
+    assert (suggestion.detail or "").startswith("reread: repair_exhausted")
+    assert (suggestion.usage["rank"].calls, suggestion.usage["reread"].calls) == (1, 3)
+    assert suggestion.ranking.entries[0][0] == "mail-send"
+
+
+@BOTH
+@WAYS
+def test_an_exchange_that_takes_too_long_is_a_timeout(judge: str, asynchronous: bool) -> None:
+    with loopback(in_turn(Answer({}, delay_s=2.0))) as server:
+        router = router_at(judge, server.url, timeout_s=0.3, max_retries=0)
+        suggestion = suggest(router, asynchronous)
+    assert (suggestion.detail or "").startswith("rank: timeout")
 
 
 def test_an_unknown_judge_is_an_error_of_the_setup() -> None:

@@ -9,6 +9,8 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from router.proposals import (
     Bounds,
@@ -23,6 +25,7 @@ from router.proposals import (
     read_reread,
     read_wide,
 )
+from router.proposals.within import LateError, await_within, call_within, time_left
 from router.usage import Usage
 
 BOUNDS = Bounds(asked=frozenset({"a", "b"}), forbidden={"c": "requires terminal"})
@@ -176,6 +179,91 @@ def test_admission_is_asked_before_every_call_repairs_included() -> None:
     assert report.reason == "the run is closed"
     assert len(calls) == 1
     assert len(asked) == 2
+
+
+@pytest.mark.parametrize("asynchronous", [False, True], ids=["sync", "async"])
+@pytest.mark.parametrize(
+    ("check", "status"),
+    [("admit", Status.ADMISSION_REFUSED), ("cancelled", Status.CANCELLED)],
+)
+def test_a_host_that_cannot_say_lets_no_call_start(
+    check: str, status: Status, asynchronous: bool
+) -> None:
+    def broken() -> Any:
+        raise OSError("the <b>ledger</b> is gone")
+
+    async def never(call: Call) -> Reply:
+        raise AssertionError("called")
+
+    session = Session(**{check: broken})  # type: ignore[arg-type]
+    if asynchronous:
+        report = asyncio.run(session.apropose(never, lambda data: read_wide(data, BOUNDS)))
+    else:
+        report = ask(replies()[0], session)
+    assert report.status is status
+    assert "OSError" in report.reason and "ledger" not in report.reason
+    assert report.attempts == ()
+
+
+def test_a_session_ends_with_the_limit_around_it() -> None:
+    provider, calls = replies("no json", wide("a"))
+
+    def slowly(call: Call) -> Reply:
+        time.sleep(0.3)
+        return provider(call)
+
+    reports: list[Report[Any]] = []
+    with pytest.raises(LateError):
+        call_within(lambda: (reports.append(ask(slowly)), time.sleep(5)), 0.2)
+    time.sleep(0.5)
+    assert [report.status for report in reports] == [Status.TIMEOUT]
+    assert len(calls) <= 1, "nobody waits for a repair"
+
+
+def test_the_tightest_limit_around_counts() -> None:
+    def inner() -> float:
+        left = call_within(time_left, 60.0)
+        assert left is not None
+        return left
+
+    assert call_within(inner, 2.0) < 2.0
+    assert time_left() is None
+
+
+def test_an_asynchronous_limit_tells_its_own_timeout_from_another() -> None:
+    async def own() -> None:
+        raise TimeoutError("theirs")
+
+    async def run() -> None:
+        with pytest.raises(TimeoutError, match="theirs"):
+            await await_within(own, 5.0)
+        with pytest.raises(LateError):
+            await await_within(lambda: asyncio.sleep(5), 0.05)
+        assert time_left() is None
+
+    asyncio.run(run())
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(), inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(
+    key=st.sampled_from(["ranking", "acts_on_system", "candidates", "extra"]),
+    value=JSON,
+    raw=st.none() | st.text() | st.binary(),
+)
+def test_no_reply_whatsoever_is_a_crash(key: str, value: Any, raw: str | bytes | None) -> None:
+    text = json.dumps({**json.loads(wide("a")), key: value}) if raw is None else raw
+    for read in (read_wide, read_reread):
+        session = Session(Limits(repairs=0))
+        report = session.propose(
+            lambda call: Reply(text), lambda data, read=read: read(data, BOUNDS)
+        )
+        assert report.status in (Status.ADMITTED, Status.MALFORMED, Status.REFUSED_BY_POLICY)
 
 
 def test_text_that_cannot_be_encoded_is_malformed_and_repaired() -> None:

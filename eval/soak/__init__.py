@@ -1,1 +1,0 @@
-"""A soak of the resident service under faults: ``python -m eval.soak``."""
