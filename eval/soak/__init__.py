@@ -1,0 +1,1 @@
+"""A soak of the resident service under faults: ``python -m eval.soak``."""
