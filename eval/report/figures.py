@@ -98,7 +98,7 @@ def reliability_diagram(diagram: Reliability, stated: str, seen: str) -> str:
         share = bin_.seen
         upper.errorbar(
             bin_.stated, share.value, yerr=[[share.value - share.low], [share.high - share.value]],
-            fmt="o", color=BLUE, ms=5, lw=0.9, capsize=2,
+            fmt="o", color=BLUE, ms=5, lw=0.9, capsize=2, clip_on=False,
         )  # fmt: skip
         lower.bar((bin_.low + bin_.high) / 2, bin_.count, (bin_.high - bin_.low) * 0.9, color=BLUE)
     upper.set_xlim(0, 1)
@@ -154,7 +154,7 @@ def _figure(width: float, height: float) -> Figure:
 def _percent() -> Any:
     from matplotlib.ticker import PercentFormatter
 
-    return PercentFormatter(1.0, decimals=0)
+    return PercentFormatter(1.0)  # decimals as the distance of the marks needs them
 
 
 def _plain(axes: Axes) -> None:

@@ -69,8 +69,8 @@ def plot_front(result: TuneResult, path: str | Path) -> Path:
         )
     axes.set_xlabel("needless suggestions, share of uncovered requests")
     axes.set_ylabel("right suggestions, share of covered requests")
-    axes.xaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
-    axes.yaxis.set_major_formatter(PercentFormatter(1.0, decimals=0))
+    axes.xaxis.set_major_formatter(PercentFormatter(1.0))
+    axes.yaxis.set_major_formatter(PercentFormatter(1.0))
     axes.grid(color="#e4e4e4", lw=0.7)
     axes.set_axisbelow(True)
     chosen = result.chosen
@@ -81,7 +81,7 @@ def plot_front(result: TuneResult, path: str | Path) -> Path:
         fontsize=10,
         loc="left",
     )
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    figure.legend(frameon=False, fontsize=8, loc="outside lower center", ncols=2)
     buffer = io.BytesIO()
     # No date in the file: the same result gives the same bytes.
     kind = path.suffix.lower()[1:]
