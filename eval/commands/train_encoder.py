@@ -169,8 +169,16 @@ def average(first: str, second: str, out: str) -> None:
 @click.command("export")
 @click.argument("checkpoint")
 @click.option("--name", default="skill-router", show_default=True, help="Name in the card.")
+@click.option(
+    "--scripts",
+    default="greek,latin",
+    show_default=True,
+    metavar="NAMES",
+    help="Scripts that an encoder was trained on; text of skills in others is left out of its "
+    "index. 'all' for a multilingual one.",
+)
 @click.option("--out", required=True, metavar="DIR", help="A folder that --encoder takes.")
-def export(checkpoint: str, name: str, out: str) -> None:
+def export(checkpoint: str, name: str, scripts: str, out: str) -> None:
     """Write an encoder or a pair scorer as ONNX int8, which the router loads without torch."""
     from eval.train.checkpoint import load_checkpoint
     from eval.train.export import export_encoder
@@ -180,7 +188,14 @@ def export(checkpoint: str, name: str, out: str) -> None:
     loaded = load_checkpoint(checkpoint)
     made_of = {"weights": loaded.digest, **loaded.made_of}
     if loaded.token_dimension:
-        exported = export_encoder(loaded, out, name, find_sources([], small_talk=False))
+        served = [script.strip().lower() for script in scripts.split(",") if script.strip()]
+        exported = export_encoder(
+            loaded,
+            out,
+            name,
+            find_sources([], small_talk=False),
+            None if served in ([], ["all"]) else served,
+        )
         what, about = f"encoder {name}, ONNX int8", ABOUT
     else:
         exported = export_pair_scorer(loaded, out, name)

@@ -89,6 +89,11 @@ def test_only_siblings_are_averaged(stages: dict[str, Path]) -> None:
         average(one, two)
 
 
+def test_the_export_declares_its_scripts(stages: dict[str, Path]) -> None:
+    card = json.loads((stages["shipped"] / "encoder.json").read_text())
+    assert sorted(card["scripts"]) == ["greek", "latin"]
+
+
 def test_the_export_gives_the_vectors_of_the_checkpoint(stages: dict[str, Path]) -> None:
     shipped = load_encoder(str(stages["shipped"]))
     card = json.loads((stages["shipped"] / "encoder.json").read_text())

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import importlib.util
 import json
-import time
 from pathlib import Path
 
 import numpy as np
@@ -111,10 +110,8 @@ def test_without_heads_the_command_is_named(folder: Path, pair: Roster) -> None:
 def test_that_command_is_all_it_takes(folder: Path, tmp_path: Path, bundled: Roster) -> None:
     heads = tmp_path / "heads.json"
     arguments = ["train", "heads", "--encoder", str(folder), "--languages", "--out", str(heads)]
-    started = time.perf_counter()
     result = CliRunner().invoke(main, arguments)
     assert result.exit_code == 0, result.output
-    print(f"{time.perf_counter() - started:.0f} s")
     learned = json.loads(heads.read_text())
     assert set(learned["trained_on"]["rosters"]) == {f"bundled-{part}" for part in range(3)}
     assert heads.with_suffix(".md").is_file()
