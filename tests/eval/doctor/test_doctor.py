@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import random
 import re
 import shutil
 import subprocess
+import zlib
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -24,7 +28,7 @@ from eval.doctor.records import Finding, Report, Settings
 from eval.doctor.wording import content_words, says_limit, says_when
 from roster import Roster, Skill
 from router.cli import main
-from router.local.encoder import load_encoder
+from router.local.encoder import Encoded, load_encoder
 from router.suggestion import Reason, Suggestion
 
 BODY = "".join(
@@ -106,6 +110,62 @@ def test_lines_that_cannot_be_told_apart(examined: tuple[Report, np.ndarray]) ->
 def test_a_wide_enough_index_tells_them_apart(roster: Roster) -> None:
     report, _ = examine(roster, load_encoder(), Settings(width=120))
     assert "deploy" not in of(report, "line-indistinct")
+
+
+class Hashed:
+    """An encoder without a model: the vector of a text is drawn from the text."""
+
+    name = "hashed"
+    dimension = 8
+    token_dimension = 2
+    digest = "0" * 64
+
+    def encode(self, texts: Sequence[str], max_tokens: int) -> Encoded:
+        rows = [np.random.default_rng(zlib.crc32(text.encode())).normal(size=8) for text in texts]
+        pooled = np.array(rows, dtype=np.float32).reshape(-1, 8)
+        pooled /= np.linalg.norm(pooled, axis=1, keepdims=True)
+        empty = [np.zeros((0, 2), dtype=np.float32)] * len(texts)
+        return Encoded(pooled, empty, [row[:, 0] for row in empty])
+
+
+def _invented(count: int) -> Roster:
+    """Skills whose bodies speak of their own things, and all of changing the code."""
+    rng = random.Random(7)
+    vocabulary = [f"{a}{b}{c}" for a in "bdfgk" for b in "aeiou" for c in ("ldo", "mpi", "rnu")]
+    skills = []
+    for number in range(count):
+        own = rng.sample(vocabulary, 8)
+        lines = [f"- change the code of the {' '.join(rng.sample(own, 3))}" for _ in range(12)]
+        skills.append(
+            Skill(
+                name=f"skill-{number}",
+                description=f"Works on {' and '.join(rng.sample(vocabulary, 2))}. Use when asked.",
+                body="\n".join(lines),
+            )
+        )
+    return Roster.from_skills(skills)
+
+
+def test_phrases_tried_a_few_at_a_time_find_what_all_at_once_find() -> None:
+    invented = _invented(40)
+    few, _ = examine(invented, Hashed(), Settings(phrases=3, more_phrases=9))
+    whole, _ = examine(invented, Hashed(), Settings(phrases=12, more_phrases=0))
+    unreachable = of(few, "unreachable")
+    assert 5 < len(unreachable) < 40
+    assert unreachable.keys() == of(whole, "unreachable").keys()
+    for skill, finding in unreachable.items():
+        other = of(whole, "unreachable")[skill]
+        tried, all_of_them = (
+            {(row["text"], row["rank"]) for row in f.details["phrases"]} for f in (finding, other)
+        )
+        assert tried == all_of_them
+    # What every body says is no advice for one of them.
+    assert any(finding.words for finding in unreachable.values())
+    assert not any({"change", "code"} & set(f.words) for f in unreachable.values())
+
+
+def test_a_contraction_leaves_no_half_word() -> None:
+    assert content_words("Don't, doesn't, isn't, we've, they'll: sails") == ["sail"]
 
 
 def test_duplicates_silence_budget_and_phrases(examined: tuple[Report, np.ndarray]) -> None:
@@ -211,6 +271,58 @@ def _folder(tmp_path: Path) -> Path:
     return tmp_path / "skills"
 
 
+# SARIF 2.1.0 (OASIS 2020): of each object written here, its properties, those it must have first.
+# The bar parts required from allowed ones.
+SARIF = {
+    "log": "version:2.1.0 runs:run* | $schema:uri",
+    "run": "tool:tool | results:result* columnKind:unicodeCodePoints properties:bag",
+    "tool": "driver:driver |",
+    "driver": "name:text | version:text rules:rule*",
+    "rule": "id:text | shortDescription:message defaultConfiguration:configuration",
+    "configuration": "| level:level",
+    "message": "text:text |",
+    "result": "message:message | ruleId:text ruleIndex:count level:level locations:location* "
+    "partialFingerprints:texts properties:bag",
+    "location": "| physicalLocation:physical",
+    "physical": "artifactLocation:artifact | region:region",
+    "artifact": "uri:uri |",
+    "region": "| startLine:line",
+}
+PLAIN = {
+    "text": lambda value: isinstance(value, str) and value != "",
+    "texts": lambda value: (
+        isinstance(value, dict) and all(isinstance(v, str) for v in value.values())
+    ),
+    "uri": lambda value: (
+        isinstance(value, str)
+        and re.fullmatch(r"[\w\-.~:/?#\[\]@!$&'()*+,;=%]+", value, re.ASCII) is not None
+    ),
+    "bag": lambda value: isinstance(value, dict),
+    "level": lambda value: value in ("none", "note", "warning", "error"),
+    "count": lambda value: type(value) is int and value >= 0,
+    "line": lambda value: type(value) is int and value >= 1,
+}
+
+
+def _obeys(value: Any, kind: str) -> None:
+    """Fail unless a value is the SARIF object, or the plain value, of that kind."""
+    if kind.endswith("*"):
+        assert isinstance(value, list), kind
+        for item in value:
+            _obeys(item, kind[:-1])
+    elif kind in PLAIN:
+        assert PLAIN[kind](value), (kind, value)
+    elif kind in SARIF:
+        required, allowed = (
+            dict(item.split(":", 1) for item in part.split()) for part in SARIF[kind].split("|")
+        )
+        assert required.keys() <= value.keys() <= required.keys() | allowed.keys(), kind
+        for name, item in value.items():
+            _obeys(item, (required | allowed)[name])
+    else:
+        assert value == kind
+
+
 def test_sarif_and_annotations_point_at_lines(tmp_path: Path) -> None:
     loaded = Roster.from_directory(_folder(tmp_path))
     report, _ = examine(loaded, load_encoder())
@@ -227,7 +339,7 @@ def test_sarif_and_annotations_point_at_lines(tmp_path: Path) -> None:
         assert " " not in place["artifactLocation"]["uri"]
         expected = {"no-when": 4, "name-not-folder": 2}.get(result["ruleId"])
         assert expected in (None, place["region"]["startLine"])
-    json.dumps(log)
+    _obeys(json.loads(json.dumps(log)), "log")
     for line in as_annotations(report.findings):
         assert re.fullmatch(r"::(error|warning|notice) file=[^\n]*?::[^\n\x1b]*", line)
     odd = [line for line in as_annotations(report.findings) if "c%25" in line]
