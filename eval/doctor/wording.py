@@ -33,6 +33,9 @@ _FILLER = frozenset(
     )
 )
 _EMPTY = _GRAMMAR | _FILLER
+# Ends of words that are no plurals: class, status, analysis, macos, canvas, nodejs, gitops,
+# kubernetes. They are shown to people.
+_NO_PLURAL = ("ss", "us", "is", "os", "as", "js", "itops", "evops", "netes")
 # Words of every trade: a phrase made of these stands for no skill.
 _COMMON = frozenset(
     re.findall(
@@ -87,7 +90,7 @@ def _counts(word: str) -> bool:
 
 
 def _stem(word: str) -> str:
-    if len(word) > 3 and word.endswith("s") and not word.endswith(("ss", "us", "is")):
+    if len(word) > 3 and word.endswith("s") and not word.endswith(_NO_PLURAL):
         if word.endswith("ies") and len(word) > 4:
             return f"{word[:-3]}y"
         return word[:-2] if word.endswith(("ches", "shes", "xes", "sses", "zes")) else word[:-1]

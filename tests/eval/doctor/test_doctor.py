@@ -168,6 +168,12 @@ def test_a_contraction_leaves_no_half_word() -> None:
     assert content_words("Don't, doesn't, isn't, we've, they'll: sails") == ["sail"]
 
 
+def test_only_plurals_lose_their_s() -> None:
+    kept = "macos nodejs gitops kubernetes canvas status analysis class"
+    assert content_words(kept) == kept.split()
+    assert content_words("sails boxes queries matches") == ["sail", "box", "query", "match"]
+
+
 def test_duplicates_silence_budget_and_phrases(examined: tuple[Report, np.ndarray]) -> None:
     report = examined[0]
     twin = of(report, "near-duplicate")["bread-bake"]
