@@ -75,6 +75,10 @@ def suggest_request(
     loaded = dict.fromkeys(tail.loaded)
     if agent == "codex":
         loaded.update(dict.fromkeys(_MENTION.findall(prompt[:MAX_PROMPT])))
+    # Reading a plugin's SKILL.md loads plugin:skill, and only the folder's name was seen.
+    prefixes = dict.fromkeys(each["prefix"] for each in folders if not isinstance(each, str))
+    plain = [name for name in loaded if ":" not in name]
+    loaded.update(dict.fromkeys(f"{prefix}:{name}" for name in plain for prefix in prefixes))
     session = payload.get("session_id")
     # The agent may have written the prompt to the transcript before it runs the hook.
     context = list(tail.messages)

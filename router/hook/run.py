@@ -9,6 +9,7 @@ import json
 import os
 import sys
 from collections.abc import Mapping, Sequence
+from select import select
 from time import monotonic, sleep
 from typing import Any
 
@@ -42,7 +43,7 @@ def main(arguments: Sequence[str]) -> int:
         options = _options(arguments)
         if sys.stdin is None:  # closed by whoever started the hook
             return 0
-        payload = parse_payload(_read(sys.stdin.fileno()))
+        payload = parse_payload(_read(sys.stdin.fileno(), began + _patience(PATIENCE)))
         request = payload and _asked(payload, options)
         if request:
             reply = hook_reply(_decide(request, began, options.service))
@@ -128,14 +129,26 @@ def _here(request: Mapping[str, Any], end: float) -> Mapping[str, Any] | None:
     return found[0] if found else None
 
 
-def _read(handle: int) -> bytes:
+def _read(handle: int, end: float) -> bytes:
+    """The input, up to its end; b"" when it does not end in time or is too long."""
     chunks: list[bytes] = []
-    left = MAX_INPUT + 1
-    while left > 0 and (chunk := os.read(handle, min(left, 1 << 16))):
+    left = MAX_INPUT
+    while _is_ready(handle, end):
+        chunk = os.read(handle, 1 << 16)
+        if not chunk:
+            return b"".join(chunks)
         chunks.append(chunk)
         left -= len(chunk)
-    # An input cut off is no JSON: the hook says nothing.
-    return b"".join(chunks)
+        if left < 0:
+            break
+    return b""
+
+
+def _is_ready(handle: int, end: float) -> bool:
+    """Wait until there is something to be read, or the end of it."""
+    if os.name == "nt":  # Windows waits for sockets alone
+        return True
+    return bool(select([handle], [], [], _left(end))[0])
 
 
 def _write(text: str) -> None:

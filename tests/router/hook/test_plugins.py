@@ -123,6 +123,13 @@ def test_a_marketplace_that_lists_a_plugins_skills_is_obeyed(home: Path, kites: 
     assert layered([Layer(**layer)]).names == ("kites:mend",)
 
 
+def test_reading_a_plugins_skill_loads_it(tmp_path: Path, kites: Path) -> None:
+    use = {"type": "tool_use", "name": "Read", "input": {"file_path": f"{kites}/mend/SKILL.md"}}
+    put(tmp_path / "t.jsonl", {"type": "assistant", "message": {"content": [use]}})
+    asked = suggest_request({"prompt": "x", "transcript_path": str(tmp_path / "t.jsonl")})
+    assert asked is not None and asked["loaded"] == ["mend", "kites:mend"]
+
+
 def test_plugins_of_codex(home: Path, write: Write) -> None:
     place = "home/.codex/plugins/cache/market"
     skills = write(f"{place}/kites/1.2.0/skills", "mend")

@@ -136,6 +136,23 @@ def test_a_service_that_hangs_is_left_behind(
     assert perf_counter() - started < 5
 
 
+def test_an_input_that_does_not_end_is_not_waited_for(
+    service: FakeService, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("home/.claude/skills", "pptx-author")
+    monkeypatch.setenv("SKILL_ROUTER_HOOK_SECONDS", "0.3")
+    with subprocess.Popen(
+        [sys.executable, "-m", "router.start", "hook"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+    ) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(json.dumps({"prompt": DECK}).encode())
+        process.stdin.flush()
+        assert process.wait(30) == 0
+        assert process.stdout.read() == b"" and service.asked == []
+
+
 def test_a_reader_that_left_is_no_error(service: FakeService, write: Write) -> None:
     write("home/.claude/skills", "pptx-author")
     service.answer = {"name": "pptx-author", "block": suggestion_block("pptx-author")}
@@ -174,7 +191,10 @@ def test_the_way_through_the_service_imports_nothing_heavy(
     assert done.stdout and done.stderr.decode().strip() == "[]"
 
 
-def test_without_a_service_the_hook_decides_itself(tmp_path: Path, write: Write) -> None:
+def test_without_a_service_the_hook_decides_itself(
+    tmp_path: Path, write: Write, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SKILL_ROUTER_HOOK_SECONDS", "50")
     write(
         "home/.claude/skills",
         "pptx-author",
@@ -187,7 +207,10 @@ def test_without_a_service_the_hook_decides_itself(tmp_path: Path, write: Write)
     assert hook({"prompt": "Thanks!", "cwd": str(tmp_path)}, "--no-service")[0] == ""
 
 
-def test_a_broken_setup_is_told_on_stderr_and_the_turn_goes_on(write: Write) -> None:
+def test_a_broken_setup_is_told_on_stderr_and_the_turn_goes_on(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("SKILL_ROUTER_HOOK_SECONDS", "50")
     out, done = hook({"prompt": DECK}, "--no-service", "--roster", "/nowhere/at/all")
     assert out == "" and b"/nowhere/at/all does not exist" in done.stderr
 
