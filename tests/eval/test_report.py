@@ -34,8 +34,10 @@ HOSTILE = (
 )
 
 
-def report(with_agent: bool = True, hostile: bool = False) -> Report:
-    turns = shop_turns()
+def report(
+    with_agent: bool = True, hostile: bool = False, turns: list[LabelledTurn] | None = None
+) -> Report:
+    turns = shop_turns() if turns is None else turns
     if hostile:
         turns.append(LabelledTurn(text=f"Bake bread {HOSTILE}", gold=None, kind=f'"><b>{HOSTILE}'))
         turns.append(
@@ -131,6 +133,20 @@ def test_the_router_alone_has_a_page_too() -> None:
     page = render_page(report(with_agent=False))
     assert "The agent" not in page and page.count("<svg") == 3
     assert 'data-mistakes="router:' in page
+
+
+@pytest.mark.parametrize("covered", [True, False])
+@pytest.mark.parametrize("count", [1, 5])
+def test_one_label_only_has_a_page_and_tables(
+    covered: bool, count: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    made = report(turns=[turn for turn in shop_turns() if turn.covered == covered][:count])
+    page = render_page(made)
+    assert page.count("<svg") == 4 and not re.search(r"\bnan\b", page)
+    assert made.agent is not None
+    print_agent(made.agent)
+    print_router(made.summary, 4)
+    assert "nan" not in capsys.readouterr().out
 
 
 def test_the_tables_print_names_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
