@@ -19,6 +19,7 @@ from router.judge import AsyncJudge, Judge
 from router.local.encoder import Encoder
 from router.local.heads import Heads
 from router.local.judge import LocalJudge
+from router.local.pair_scorer import PairScorer
 from router.local.vectors import Progress
 from router.proposals.errors import ProposalError
 from router.proposals.within import LateError, await_within, call_within
@@ -99,6 +100,8 @@ class Router:
         thresholds: Thresholds | str | Path | None = None,
         encoder: str | Encoder | None = None,
         heads: str | Path | Heads | None = None,
+        reranker: str | PairScorer | None = None,
+        index: str | None = None,
         cache: str | Path | None = None,
         progress: Progress | None = None,
         profile: str | None = None,
@@ -118,6 +121,10 @@ class Router:
                 for the local judge by cross-validation, for any other judge `Thresholds()`.
             encoder: Another encoder for the local judge: "minilm", a folder or a model's name.
             heads: A heads file learned for that encoder.
+            reranker: Another pair scorer for the local judge's reread: a folder or name of a
+                CrossEncoder that the heads were learned with; "none" for none.
+            index: What finds the candidates of a roster of more than 2,000 skills: "exact" (the
+                default there) or "milvus:URI"; see `router.index.load.load_pool`.
             cache: Folder of the index cache; by default `SKILL_ROUTER_CACHE`, else the user's.
             progress: Told how many skills are encoded when the index is built.
             profile: "active", or the name of an active profile: thresholds, weights and template
@@ -158,12 +165,12 @@ class Router:
             return router
         if isinstance(thresholds, str | Path):
             Thresholds.from_toml(thresholds)  # a wrong file should not cost an index first
-        local = LocalJudge.load(eligible, encoder, heads, cache, progress)
+        local = LocalJudge.load(eligible, encoder, heads, cache, progress, reranker, index)
         if isinstance(thresholds, str | Path):
-            thresholds = Thresholds.from_toml(thresholds, local.heads.thresholds)
+            thresholds = Thresholds.from_toml(thresholds, local.thresholds)
         if thresholds is None:
             thresholds = Thresholds.model_validate(
-                {**local.heads.thresholds, "weights_digest": local.digest}
+                {**local.thresholds, "weights_digest": local.digest}
             )
         local.excerpt = thresholds.excerpt
         warn_if_stale(thresholds, roster.digest, local.digest, requests_digest)

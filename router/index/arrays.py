@@ -23,7 +23,7 @@ from router.errors import RouterError
 
 Array = NDArray[np.generic]
 
-_CODES = {
+_CODES: dict[str, np.dtype[Any]] = {
     "U8": np.dtype("<u1"),
     "I8": np.dtype("<i1"),
     "U16": np.dtype("<u2"),
@@ -52,8 +52,7 @@ def write_arrays(
 ) -> Path:
     """Write arrays to a file whose name ends with the digest of its bytes.
 
-    The file appears whole or not at all. When one of the same content is there already, that one
-    stays.
+    The file appears whole or not at all.
 
     Args:
         folder: The folder; it is made when it is missing.
@@ -97,10 +96,8 @@ def write_arrays(
             file.flush()
             os.fsync(file.fileno())
         path = folder / f"{stem}-{digest.hexdigest()[:32]}.safetensors"
-        if path.exists():
-            Path(temporary).unlink()
-        else:
-            Path(temporary).replace(path)
+        # One of that name may be there, whole or damaged; who has it mapped keeps it.
+        Path(temporary).replace(path)
         return path
     except BaseException:
         with contextlib.suppress(OSError):
@@ -142,7 +139,7 @@ def map_arrays(path: Path, verify: bool = True) -> tuple[dict[str, Array], dict[
 def _view(whole: NDArray[np.uint8], base: int, entry: Mapping[str, Any]) -> Array:
     first, last = (int(offset) for offset in entry["data_offsets"])
     shape = tuple(int(length) for length in entry["shape"])
-    dtype: np.dtype[Any] = _CODES[str(entry["dtype"])]
+    dtype = _CODES[str(entry["dtype"])]
     wanted = dtype.itemsize * int(np.prod(shape, dtype=np.int64))
     if first < 0 or last - first != wanted or base + last > len(whole) or min(shape, default=0) < 0:
         raise ValueError("its arrays reach beyond the file")

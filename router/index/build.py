@@ -28,16 +28,17 @@ def new_segment(
     skills: Keyed,
     store: EmbeddingStore,
     beside: Sequence[Segment] = (),
-    jobs: int | None = 1,
 ) -> Path:
     """Write a segment of skills whose texts are embedded.
+
+    Terms are counted with joblib, by as many workers as `joblib.parallel_config` says: one by
+    default.
 
     Args:
         folder: Where segments lie.
         skills: Key and skill, each key once.
         store: Holds the vectors of all their texts.
         beside: Segments that stand beside it: terms are weighed by all of them together.
-        jobs: Workers that count terms; None leaves it to `joblib.parallel_config`.
 
     Returns:
         The segment's file.
@@ -46,7 +47,7 @@ def new_segment(
         KeyError: If a text is not embedded.
         OSError: If the folder cannot be written.
     """
-    words, fronts, chars = _terms(skills, jobs)
+    words, fronts, chars = _terms(skills)
     known = sum(len(segment) for segment in beside)
     m = len(skills)
     arrays: dict[str, Array | Sequence[Array]] = {
@@ -86,7 +87,7 @@ def merged_segment(folder: Path, kept: Sequence[tuple[Segment, NDArray[np.int64]
 
 
 def _terms(
-    skills: Keyed, jobs: int | None
+    skills: Keyed,
 ) -> tuple[NDArray[np.uint64], NDArray[np.uint64], list[NDArray[np.uint32]]]:
     from joblib import Parallel, delayed
 
@@ -98,7 +99,7 @@ def _terms(
     words: list[NDArray[np.uint64]] = []
     fronts: list[NDArray[np.uint64]] = []
     chars: list[NDArray[np.uint32]] = []
-    for batch in Parallel(n_jobs=jobs, return_as="generator")(work):
+    for batch in Parallel(return_as="generator")(work):
         words.append(batch[0])
         fronts.append(batch[1])
         chars.extend(batch[2])
@@ -145,14 +146,15 @@ def _vectors(skills: Sequence[Skill], store: EmbeddingStore) -> dict[str, Array 
         pieces.append(rows)
         scales.append(scale)
     tokens = [store.tokens(key) for key in owners]
+    none = np.zeros((0, store.token_dimension), np.int8)
     return {
-        "vectors": pieces or store.pooled([]).astype(np.int8),
+        "vectors": [np.zeros((0, store.dimension), np.int8), *pieces],
         "scales": np.concatenate([np.zeros(0, np.float32), *scales]),
         "documents": np.array(documents, np.int32),
         "summaries": np.array(summaries, np.int32),
         "passages": np.array(passages, np.int32),
         "passage_starts": np.array(passage_starts, np.int64),
-        "tokens": tokens,
+        "tokens": [none, *tokens],
         "token_starts": np.cumsum([0, *map(len, tokens)]).astype(np.int64),
         "token_rows": np.array(token_rows, np.int32),
     }

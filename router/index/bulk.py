@@ -50,7 +50,7 @@ def embed_missing(
     store: EmbeddingStore,
     keyed: Keyed,
     encoder: str | Encoder | None,
-    jobs: int | None = 1,
+    jobs: int | None = None,
     report: Callable[[Pace], None] | None = None,
 ) -> int:
     """Embed what the store lacks; what was done before the run was stopped stays done.

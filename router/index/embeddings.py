@@ -6,6 +6,7 @@ several processes may add at the same time: the worst is a text that two of them
 
 from __future__ import annotations
 
+import contextlib
 import logging
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -70,7 +71,7 @@ class EmbeddingStore:
     """
 
     def __init__(self, folder: Path, encoder: Encoder) -> None:
-        self._dimension, self._width = encoder.dimension, encoder.token_dimension
+        self.dimension, self.token_dimension = encoder.dimension, encoder.token_dimension
         self.folder = folder / f"embeddings-1-{encoder.digest[:16]}"
         self._batches: list[TextBatch] = []
         self._seen: set[str] = set()
@@ -90,11 +91,14 @@ class EmbeddingStore:
         for path in sorted(self.folder.glob(f"{_STEM}-*.safetensors")):
             if path.name in self._seen:
                 continue
-            self._seen.add(path.name)
             try:
                 self._take(self._checked(path))
             except ArrayFileError as error:
                 _log.warning("%s; its texts are embedded again", error)
+                with contextlib.suppress(OSError):
+                    path.unlink()
+            else:
+                self._seen.add(path.name)
 
     def missing(self, keyed: Iterable[tuple[bytes, str, bool]]) -> list[tuple[bytes, str, bool]]:
         """Those without vectors, each once, in the order given."""
@@ -121,7 +125,7 @@ class EmbeddingStore:
         Raises:
             KeyError: If one has none.
         """
-        found = np.empty((len(keys), self._dimension), np.float16)
+        found = np.empty((len(keys), self.dimension), np.float16)
         for at, key in enumerate(keys):
             batch, row = self._place[key]
             found[at] = self._batches[batch].pooled[row]
@@ -146,8 +150,8 @@ class EmbeddingStore:
         m, starts = len(batch.keys), batch.token_starts
         good = (
             batch.keys.shape == (m, 16)
-            and batch.pooled.shape == (m, self._dimension)
-            and batch.tokens.shape[1:] == (self._width,)
+            and batch.pooled.shape == (m, self.dimension)
+            and batch.tokens.shape[1:] == (self.token_dimension,)
             and len(starts) == m + 1
             and starts[0] == 0
             and starts[-1] == len(batch.tokens)

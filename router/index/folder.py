@@ -73,21 +73,12 @@ class PoolFolder:
 
     Args:
         folder: The cache folder.
-        encoder: Its digest names the subfolder.
-        jobs: Workers that embed and count; None leaves it to `joblib.parallel_config`.
-        source: Name by which workers load the encoder; the encoder itself works in this process.
+        encoder: Its digest names the subfolder. It embeds in this process, what it lacks then;
+            `router.index.load.embed_roster` embeds ahead, with workers.
     """
 
-    def __init__(
-        self,
-        folder: Path,
-        encoder: Encoder,
-        jobs: int | None = 1,
-        source: str | Encoder | None = None,
-    ) -> None:
-        self._encoder, self._jobs = encoder, jobs
-        self._source = encoder if source is None and jobs == 1 else source
-        self._root = folder
+    def __init__(self, folder: Path, encoder: Encoder) -> None:
+        self._root, self._encoder = folder, encoder
         self.folder = folder / f"pools-{FORMAT}-{encoder.digest[:16]}"
 
     def path(self, keys: Iterable[bytes]) -> Path:
@@ -136,9 +127,9 @@ class PoolFolder:
         if new or not parts:
             store = EmbeddingStore(self._root, self._encoder)
             keyed = [item for _, skill in new for item in skill_texts(skill).keyed()]
-            embed_missing(store, keyed, self._source, self._jobs, report)
+            embed_missing(store, keyed, self._encoder, 1, report)
             beside = [part.segment for part in parts]
-            path = new_segment(self.folder, new, store, beside, self._jobs)
+            path = new_segment(self.folder, new, store, beside)
             parts.append(Part(self._open(path, verify=False), np.zeros(0, np.int64)))
         if _churned(parts):
             kept = [(part.segment, part.live()) for part in parts]

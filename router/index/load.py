@@ -7,12 +7,15 @@ from pathlib import Path
 
 from roster import Roster
 from router.errors import RouterError
-from router.index.bulk import Pace
+from router.index.bulk import Pace, embed_missing
+from router.index.embeddings import EmbeddingStore
 from router.index.folder import PoolFolder
 from router.index.groups import grouped
 from router.index.pool import Pool
+from router.index.texts import skill_texts
 from router.local.cache import cache_folder
-from router.local.encoder import Encoder
+from router.local.encoder import Encoder, load_encoder
+from router.local.scripts import as_read
 from router.local.vectors import Progress
 
 MILVUS = "milvus:"
@@ -24,9 +27,6 @@ def load_pool(
     cache: str | Path | None = None,
     progress: Progress | None = None,
     index: str = "exact",
-    jobs: int | None = 1,
-    source: str | None = None,
-    report: Callable[[Pace], None] | None = None,
 ) -> Pool:
     """A roster whose candidates an index finds.
 
@@ -37,9 +37,6 @@ def load_pool(
         progress: Told how many skills are embedded, estimated from their texts.
         index: "exact", or "milvus:" and the address of a server or the path of a Milvus Lite file;
             after a "#", the name of the roster's partition.
-        jobs: Workers that embed and count; None leaves it to `joblib.parallel_config`.
-        source: Name by which workers load the encoder, with more than one worker.
-        report: Told the pace after every batch of texts.
 
     Raises:
         RouterError: If the index has another name, or its folder cannot be written.
@@ -48,14 +45,12 @@ def load_pool(
         raise RouterError(f"there is no index {index[:40]!r}; use exact or milvus:URI")
 
     def told(pace: Pace) -> None:
-        if report is not None:
-            report(pace)
         if progress is not None and pace.total:
             progress(len(roster) * pace.done // pace.total, len(roster))
 
     groups = grouped(roster)
     skills = {key: members[0] for key, members in groups.items()}
-    folder = PoolFolder(cache_folder(cache), encoder, jobs, source)
+    folder = PoolFolder(cache_folder(cache), encoder)
     pool = Pool(groups, folder.open_or_build(skills, told), encoder)
     if index.startswith(MILVUS):
         from router.index.milvus import MilvusIndex
@@ -63,3 +58,33 @@ def load_pool(
         uri, _, partition = index.removeprefix(MILVUS).partition("#")
         pool.index = MilvusIndex(pool, uri, encoder.digest, partition or "default")
     return pool
+
+
+def embed_roster(
+    roster: Roster,
+    encoder: str | None = None,
+    cache: str | Path | None = None,
+    jobs: int | None = None,
+    report: Callable[[Pace], None] | None = None,
+) -> int:
+    """Embed the texts of a large roster ahead of its use; a stopped run is taken up where it was.
+
+    Args:
+        roster: The roster.
+        encoder: Name of the encoder; see `router.local.encoder.load_encoder`.
+        cache: The cache folder.
+        jobs: Workers; None leaves it to `joblib.parallel_config`, so that a cluster can do it.
+        report: Told the pace after every batch of texts.
+
+    Returns:
+        How many texts were embedded.
+
+    Raises:
+        EncoderError: If the encoder cannot be loaded.
+        OSError: If the cache folder cannot be written.
+    """
+    loaded = load_encoder(encoder)
+    store = EmbeddingStore(cache_folder(cache), loaded)
+    groups = grouped(as_read(roster, loaded))
+    keyed = [item for members in groups.values() for item in skill_texts(members[0]).keyed()]
+    return embed_missing(store, keyed, encoder, jobs, report)

@@ -70,7 +70,7 @@ class Pool:
         index: CandidateIndex | None = None,
         count: int = CANDIDATES,
     ) -> None:
-        self._encoder, self._count = encoder, count
+        self._encoder, self.count = encoder, count
         self.segments = [part.segment for part in parts]
         lengths = [len(segment) for segment in self.segments]
         self.offsets = np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)
@@ -126,7 +126,7 @@ class Pool:
             eligible=eligible,
             requirements=requirements,
         )
-        found = self.index.candidates(wanted, count or self._count)
+        found = self.index.candidates(wanted, count or self.count)
         named = np.array([self.rows[name] for name in also], np.int64)
         rows = np.unique(np.concatenate([found, named]))
         matrix = self.matrix(self.view(rows), seen)

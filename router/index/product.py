@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 # One node, MatMulInteger of ONNX opset 13: rows (n, d) int8, query (d, 1) int8, products (n, 1).
-_GRAPH = (
+GRAPH = (
     "CAgSDHNraWxsLXJvdXRlcjqHAQomCgRyb3dzCgVxdWVyeRIIcHJvZHVjdHMiDU1hdE11bEludGVn"
     "ZXISDGludDhfcHJvZHVjdFoYCgRyb3dzEhAKDggDEgoKAxIBbgoDEgFkWhgKBXF1ZXJ5Eg8KDQgD"
     "EgkKAxIBZAoCCAFiGwoIcHJvZHVjdHMSDwoNCAYSCQoDEgFuCgIIAUIECgAQDQ=="
@@ -35,7 +35,7 @@ class Int8Product:
     def __init__(self, threads: int) -> None:
         from router.local.onnx import session
 
-        self._session: Any = session(base64.b64decode("".join(_GRAPH)), threads)
+        self._session: Any = session(base64.b64decode("".join(GRAPH)), threads)
 
     def __call__(self, rows: NDArray[np.int8], vector: NDArray[np.float32]) -> NDArray[np.float32]:
         """The products, in units of the rows' integers; shape (n,).

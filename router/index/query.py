@@ -72,7 +72,7 @@ def word_scores(
 
     size = len(postings.norms)
     rows, counts, starts, known = postings.gather(query.terms)
-    shape = (size, len(starts) - 1)
+    shape, starts = (size, len(starts) - 1), starts.astype(np.int32)
     cosine = csc_array((TF[counts], rows, starts), shape=shape) @ (query.weights * query.idf)[known]
     ones = np.ones(len(rows), np.float32)
     total = max(float(query.idf.sum()), 1e-9)

@@ -97,6 +97,7 @@ class Segment:
             raise ArrayFileError(f"{path}: lacks an array ({error})") from error
         if problem:
             raise ArrayFileError(f"{path}: {problem}")
+        _ = segment._reader  # from here on the file may be removed
         return segment
 
     def unit(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
@@ -145,11 +146,7 @@ class _Reader:
     """
 
     def __init__(self, path: Path) -> None:
-        self._handle = os.open(path, os.O_RDONLY | getattr(os, "O_BINARY", 0))
-        self._size = path.stat().st_size
-
-    def __del__(self) -> None:
-        os.close(self._handle)
+        self._file = path.open("rb", buffering=0)
 
     def rows(self, array: Array, spans: Sequence[tuple[int, int]]) -> Iterator[Any]:
         """Runs of a flat array, or of one seen as flat; spans count elements."""
@@ -158,7 +155,7 @@ class _Reader:
             return
         base, size = file_offset(array), array.dtype.itemsize
         for first, last in spans:
-            data = os.pread(self._handle, (last - first) * size, base + first * size)
+            data = os.pread(self._file.fileno(), (last - first) * size, base + first * size)
             yield np.frombuffer(data, array.dtype)
 
 

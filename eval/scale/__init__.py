@@ -1,0 +1,1 @@
+"""How the router fares as a roster grows to sixty thousand skills."""
