@@ -26,6 +26,9 @@ Decide = Callable[[SuggestRequest, Request, str], Awaitable[dict[str, Any]]]
 
 PATH = "/v1/hook"
 
+ROSTER_WAIT_S = 0.5
+"""Seconds a turn waits for a roster that is not ready; it goes on being indexed."""
+
 
 def hook_route(decide: Decide, config: ServiceConfig) -> Route:
     """The path for ``UserPromptSubmit``.
@@ -42,7 +45,13 @@ def hook_route(decide: Decide, config: ServiceConfig) -> Route:
         asked = await asyncio.to_thread(_asked, payload, roots)
         if asked is None:
             return Response(status_code=204)
-        reply = hook_reply(await decide(parse_request(asked), request, PATH))
+        asked["roster_wait_s"] = ROSTER_WAIT_S
+        try:
+            reply = hook_reply(await decide(parse_request(asked), request, PATH))
+        except Refusal as refusal:
+            if refusal.status != 503:
+                raise
+            reply = None  # not ready, or too slow: an error would only be shown to the user
         return Response(status_code=204) if reply is None else JSONResponse(reply)
 
     return Route(PATH, hook, methods=["POST"])

@@ -6,7 +6,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from time import perf_counter
+from time import process_time
 from typing import Any
 
 import pytest
@@ -168,10 +168,10 @@ def test_only_the_end_of_a_large_transcript_is_read(tmp_path: Path) -> None:
             stream.write(noise + "\n")
         stream.write(late + "\n")
     assert path.stat().st_size > 50 * MAX_BYTES
-    started = perf_counter()
+    started = process_time()
     tail = read_tail(str(path))
     assert tail.messages == ("the last words",) and tail.loaded == ()
-    assert perf_counter() - started < 1.0
+    assert process_time() - started < 1.0  # a busy machine does not count
 
 
 def test_what_is_no_transcript_gives_nothing(tmp_path: Path) -> None:
@@ -195,9 +195,9 @@ def test_hostile_lines_take_no_time(tmp_path: Path, line: str) -> None:
     entry = claude("user", line)
     call = claude("assistant", use("Read", file_path=line))
     path = lines(tmp_path / "t.jsonl", *[entry, call] * 3)
-    started = perf_counter()
+    started = process_time()
     read_tail(path)
-    assert perf_counter() - started < 1.0
+    assert process_time() - started < 1.0  # a busy machine does not count
 
 
 @given(st.binary(max_size=200))

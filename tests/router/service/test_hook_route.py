@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import threading
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from router import suggestion_block
-from tests.router.service.running import Running, running, write_skill
+from roster import Roster
+from router import Router, Thresholds, suggestion_block
+from router.service import hook_route
+from tests.router.service.running import Running, WordJudge, running, write_skill
 
 KITE = "mend the torn kite"
 
@@ -17,6 +20,7 @@ KITE = "mend the torn kite"
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("CLAUDE_CONFIG_DIR", str(tmp_path / "user"))
+    monkeypatch.setattr(hook_route, "ROSTER_WAIT_S", 20)
     folder = tmp_path / "project"
     write_skill(folder / ".claude" / "skills", "kite-repair", "Mend torn kite sails.")
     write_skill(tmp_path / "user" / "skills", "bread-bake", "Bake sourdough bread.")
@@ -92,3 +96,20 @@ def test_what_tcp_clients_may_not_name_is_not_read(
         payload = {"prompt": KITE, "cwd": str(project)}
         refused = service.post(payload, "/v1/hook")
         assert refused.status_code == 403 and "--allow-roster" in refused.text
+
+
+def test_while_the_roster_is_indexed_nothing_is_said(
+    project: Path, skills: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ready = threading.Event()
+
+    def slow(roster: Roster) -> Router:
+        ready.wait(20)
+        return Router(roster, WordJudge(threading.Event()), Thresholds())
+
+    with running(skills, make=slow, allowed_roots=(project.parent,)) as service:
+        monkeypatch.setattr(hook_route, "ROSTER_WAIT_S", 0.05)
+        assert submit(service, project) is None
+        ready.set()
+        monkeypatch.setattr(hook_route, "ROSTER_WAIT_S", 20)
+        assert submit(service, project) == context("kite-repair")
