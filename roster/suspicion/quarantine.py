@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import tomllib
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple, Self
 
@@ -133,24 +134,31 @@ class Quarantine(BaseModel):
             capped and hidden characters taken out; its digest stays, since its bytes did not
             change. These texts are for scoring: an agent loads the skill from where it lies.
         """
-        held = {
-            skill.name: "named in the quarantine list"
-            for skill in roster
-            if skill.name in self.names or skill.digest in self.names
-        }
-        if self.level is None:
-            suspects: dict[str, Suspicion] = {}
-        else:
-            suspects = inspect_roster(roster, self.trusted_names(roster))
-            for name, suspicion in suspects.items():
-                if suspicion.score >= self.level:
-                    held.setdefault(name, f"suspicion {suspicion.score:.2f}: {suspicion.reason}")
+        suspects = {} if self.level is None else inspect_roster(roster, self.trusted_names(roster))
+        held = self.held(roster, suspects)
         if not held and not any(_needs_capping(one) for one in suspects.values()):
             return Defended(roster, {})
         kept = (
             _defused(skill, suspects.get(skill.name)) for skill in roster if skill.name not in held
         )
         return Defended(type(roster)(kept, roster.problems), held)
+
+    def held(self, roster: Roster, suspects: Mapping[str, Suspicion]) -> dict[str, str]:
+        """Why skills of a roster are not eligible, by name.
+
+        Args:
+            roster: The roster.
+            suspects: What `inspect_roster` says of it.
+        """
+        held = {
+            skill.name: "named in the quarantine list"
+            for skill in roster
+            if skill.name in self.names or skill.digest in self.names
+        }
+        for name, suspicion in suspects.items():
+            if self.level is not None and suspicion.score >= self.level:
+                held.setdefault(name, f"suspicion {suspicion.score:.2f}: {suspicion.reason}")
+        return held
 
     def trusted_names(self, roster: Roster) -> frozenset[str]:
         """The skills of a roster that are trusted."""
@@ -174,7 +182,7 @@ def review(roster: Roster, quarantine: Quarantine) -> list[dict[str, Any]]:
         ``reason``), ``quarantined`` and ``reason``.
     """
     suspects = inspect_roster(roster, quarantine.trusted_names(roster))
-    held = quarantine.apply(roster).held
+    held = quarantine.held(roster, suspects)
     least = min(REVIEW_LEVEL, quarantine.level or REVIEW_LEVEL)
     shown = []
     for skill in roster:

@@ -25,7 +25,7 @@ EVIL = Skill(
 STUFFED = Skill(
     name="kite-stuffed",
     description="Mend torn kite sails and broken spars.",
-    body="kite sail spar line " * 60,
+    body=" ".join(f"kite{i} sail" for i in range(17)) + " mends" * 130,
 )
 
 
@@ -95,7 +95,7 @@ async def test_over_mcp_it_is_not_found_and_texts_are_whole(planted: Roster) -> 
         names = {match["name"] for match in found.structured_content["skills"]}
         assert EVIL.name not in names and "kite-repair" in names
         loaded = await client.call_tool("load_skill", {"name": STUFFED.name})
-        assert loaded.content[0].text.count("kite sail spar line") == 60, "capped for scoring only"
+        assert loaded.content[0].text.count("mends") == 130, "capped for scoring only"
 
 
 def test_the_service_holds_it_too(planted: Roster, tmp_path: Path) -> None:

@@ -81,6 +81,7 @@ def test_no_text_of_a_skill_reaches_the_block(
     assert block == TEMPLATE.suggested.replace("{name}", "kite")
 
 
+@settings(deadline=None)
 @given(HOSTILE)
 def test_a_hostile_name_is_no_skill_or_an_inert_word(name: str) -> None:
     try:
