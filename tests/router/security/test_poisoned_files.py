@@ -196,15 +196,21 @@ def test_no_module_can_unpickle_or_evaluate(package: str) -> None:
             elif isinstance(node, ast.ImportFrom):
                 names = [node.module or ""]
             found += [where for name in names if name.split(".")[0] in _FORBIDDEN]
-            if isinstance(node, ast.Call):
-                call, given = ast.unparse(node.func), {k.arg: k.value for k in node.keywords}
-                shown = {key: ast.unparse(value) for key, value in given.items()}
-                unsafe = (
-                    call in ("eval", "exec", "joblib.load", "yaml.load", "yaml.unsafe_load")
-                    or (call == "torch.load" and shown.get("weights_only") != "True")
-                    or shown.get("allow_pickle", "False") != "False"
-                    or shown.get("trust_remote_code", "False") != "False"
-                    or shown.get("shell", "False") != "False"
-                )
-                found += [f"{where}: {call}"] if unsafe else []
+            if isinstance(node, ast.Call) and _is_unsafe(node):
+                found.append(f"{where}: {ast.unparse(node.func)}")
     assert found == []
+
+
+def _is_unsafe(node: ast.Call) -> bool:
+    last = node.func.attr if isinstance(node.func, ast.Attribute) else getattr(node.func, "id", "")
+    given = {k.arg: k.value.value for k in node.keywords if isinstance(k.value, ast.Constant)}
+    if any(given.get(key) for key in ("allow_pickle", "trust_remote_code", "shell")):
+        return True
+    if last in ("eval", "exec"):
+        return isinstance(node.func, ast.Name)
+    if last not in ("load", "unsafe_load"):
+        return False
+    call = ast.unparse(node.func)
+    return call in ("joblib.load", "yaml.load", "yaml.unsafe_load") or (
+        call == "torch.load" and given.get("weights_only") is not True
+    )
