@@ -101,7 +101,7 @@ class Escalation(BaseModel):
             second judge was asked and its answer stands; ``failed`` and ``over_budget``: it gave
             none in time, or was not asked, and the local answer stands.
         doubt: Probability that the local answer is a mistake, 0..1.
-        threshold: The doubt from which on such an answer is uncertain.
+        threshold: The doubt above which such an answer is uncertain.
         local_name: What the local judge suggested.
         local_reason: Its reason.
         detail: One line for the log when the second judge failed.
@@ -217,7 +217,7 @@ def _explain(suggestion: Suggestion) -> list[str]:
 
 def _explain_escalation(escalation: Escalation) -> str:
     local = escalation.local_name or "no skill"
-    sign = "<" if escalation.outcome is Outcome.CERTAIN else ">="
+    sign = "<=" if escalation.outcome is Outcome.CERTAIN else ">"
     text = f"local doubt {escalation.doubt:.2f} {sign} {escalation.threshold:.2f}"
     if escalation.outcome is Outcome.CERTAIN:
         return f"{text}: the local answer is certain enough"

@@ -115,7 +115,7 @@ def choose_thresholds(
             sums = []
             for kind in (True, False):
                 rows = here & data.known & (data.speaks == kind)
-                above = doubt[rows][:, None] >= edges[kind][None, :]
+                above = doubt[rows][:, None] > edges[kind][None, :]
                 sums.append((above * of[rows][:, None]).sum(axis=0))
             both: Floats = sums[0][:, None] + sums[1][None, :]
             return both / max(float(of[here].sum()), 1e-9)
@@ -135,6 +135,7 @@ def choose_thresholds(
 
 
 def _edges(doubts: Floats, steps: int) -> Floats:
-    """Thresholds to try, rounded up as they are stored; the last one holds nothing back."""
-    quantiles = np.quantile(doubts, np.linspace(0.0, 1.0, steps)) if len(doubts) else []
-    return np.unique(np.append(np.ceil(np.asarray(quantiles) * 1e4) / 1e4, 1.0))
+    """Thresholds to try, as they are stored; above 1 there is no doubt, so it escalates nothing."""
+    quantiles = np.quantile(doubts, np.linspace(0.0, 1.0, steps)) if len(doubts) else np.zeros(0)
+    edges: Floats = np.unique(np.concatenate([np.round(quantiles, 4), [0.0, 1.0]]))
+    return edges

@@ -21,7 +21,7 @@ class Reading(NamedTuple):
 
     Attributes:
         doubt: Probability that the decision is a mistake, 0..1.
-        threshold: The least doubt at which this kind of decision is uncertain.
+        threshold: The doubt above which this kind of decision is uncertain.
     """
 
     doubt: float
@@ -30,7 +30,7 @@ class Reading(NamedTuple):
     @property
     def uncertain(self) -> bool:
         """Whether the second judge is to be asked."""
-        return self.doubt >= self.threshold
+        return self.doubt > self.threshold
 
 
 class Band(BaseModel):
@@ -40,8 +40,8 @@ class Band(BaseModel):
     silent about, or not well enough to suggest it unchecked.
 
     Attributes:
-        speaks: A decision that found a skill is uncertain from this probability on, 0..1.
-        silent: A decision that found none is uncertain from this one on, 0..1.
+        speaks: A decision that found a skill is uncertain above this probability, 0..1.
+        silent: A decision that found none is uncertain above this one, 0..1.
         doubt: The probability.
         learned_on: What all of it was learned on, with digests and scores.
     """
@@ -63,8 +63,7 @@ class Band(BaseModel):
         """How uncertain a decision is; without evidence it counts as certain."""
         threshold = self.speaks if speaks(suggestion) else self.silent
         doubt = self.doubt(suggestion)
-        # No threshold is above 1: what has no evidence must not reach one of 0 either.
-        return Reading(0.0, 1.0) if doubt is None else Reading(doubt, threshold)
+        return Reading(0.0 if doubt is None else doubt, threshold)
 
     @classmethod
     def load(cls, path: str | Path | None = None) -> Self:

@@ -23,7 +23,9 @@ def require_url(url: str | httpx2.URL, judge: str) -> None:
     """
     try:
         read = httpx2.URL(url)
-        good = read.scheme in ("http", "https") and bool(read.host) and (read.port or 1) < 65536
+        # What is no letter of a host name comes back percent-encoded.
+        named = bool(read.host) and "%" not in read.host
+        good = named and read.scheme in ("http", "https") and (read.port or 1) < 65536
     except (httpx2.InvalidURL, ValueError, TypeError):
         good = False
     if not good:

@@ -6,12 +6,15 @@ behind the back of a caller that has given up.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import Any
 
 import httpx2
 
 from router.proposals.errors import MalformedReply, ProviderTimeout
 from router.proposals.within import time_left
+
+_Hooks = dict[str, list[Callable[..., Any]]]
 
 # A few compressed kilobytes can unfold to gigabytes; replies are short, so they come as they are.
 _PLAIN = {"Accept-Encoding": "identity"}
@@ -108,7 +111,7 @@ def bounded_client(timeout_s: float, most: int) -> httpx2.Client:
         if isinstance(response.stream, httpx2.SyncByteStream):
             response.stream = BoundedStream(response.stream, _Meter(most, response.is_error))
 
-    hooks = {"request": [before], "response": [bound]}
+    hooks: _Hooks = {"request": [before], "response": [bound]}
     return httpx2.Client(timeout=timeout_s, headers=_PLAIN, event_hooks=hooks, limits=_LIMITS)
 
 
@@ -123,7 +126,7 @@ def async_bounded_client(timeout_s: float, most: int) -> httpx2.AsyncClient:
         if isinstance(response.stream, httpx2.AsyncByteStream):
             response.stream = AsyncBoundedStream(response.stream, _Meter(most, response.is_error))
 
-    hooks = {"request": [before], "response": [bound]}
+    hooks: _Hooks = {"request": [before], "response": [bound]}
     return httpx2.AsyncClient(timeout=timeout_s, headers=_PLAIN, event_hooks=hooks, limits=_LIMITS)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import traceback
 from collections.abc import Awaitable, Callable, Generator, Mapping
 from dataclasses import dataclass
 from time import monotonic
@@ -190,8 +191,11 @@ class Session:
         if isinstance(outcome, LateError | ProviderTimeout | TimeoutError):
             return Status.TIMEOUT, "no reply in time", None, usage
         if isinstance(outcome, Exception):
-            _log.debug("the provider failed", exc_info=outcome)
-            return Status.PROVIDER_ERROR, describe(outcome), None, usage
+            reason = describe(outcome)
+            # Where, and not what it says: a server may repeat the key, or the request.
+            where = "".join(traceback.format_tb(outcome.__traceback__))
+            _log.debug("the provider failed: %s\n%s", reason, where)
+            return Status.PROVIDER_ERROR, reason, None, usage
         if not isinstance(outcome, Reply):
             return Status.PROVIDER_ERROR, "the provider returned no reply", None, usage
         usage = Usage(

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from roster import Roster, Skill
@@ -209,6 +209,7 @@ def test_a_band_file_that_is_wrong_is_named(
 UNIT = st.floats(0, 1)
 
 
+@settings(deadline=None)
 @given(
     fits=st.dictionaries(st.sampled_from("abcd"), UNIT, max_size=4),
     weights=st.lists(UNIT, min_size=4, max_size=4),

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from router.proposals import (
@@ -251,6 +251,7 @@ JSON = st.recursive(
 )
 
 
+@settings(deadline=None)
 @given(
     key=st.sampled_from(["ranking", "acts_on_system", "candidates", "extra"]),
     value=JSON,
