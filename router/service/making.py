@@ -10,8 +10,8 @@ from roster import Roster
 from roster.suspicion import Quarantine
 from router.errors import RouterError
 from router.local.encoder import Encoder, load_encoder
-from router.local.heads import Heads, heads_for
-from router.local.pair_scorer import NONE, SHIPPED, OnnxPairScorer, PairScorer, load_pair_scorer
+from router.local.heads import heads_for
+from router.local.pair_scorer import NONE, PairScorer, load_pair_scorer
 from router.pipeline import Router
 from router.thresholds import Thresholds
 
@@ -49,8 +49,10 @@ class RouterMaker:
         self._heads = heads
         self._cache = cache
         self._quarantine = Quarantine.of(quarantine)
-        learned = heads_for(self._encoder.name, self._encoder.digest, heads)
-        self._reranker = _one_thread_reranker(learned, reranker)
+        heads_for(self._encoder.name, self._encoder.digest, heads)
+        self._reranker: str | PairScorer | None = reranker
+        if reranker is not None and reranker != NONE:
+            self._reranker = load_pair_scorer(reranker)
 
     def __call__(self, roster: Roster) -> Router:
         """The router of a roster."""
@@ -87,16 +89,3 @@ def _one_thread_encoder() -> Encoder:
     from router.local.onnx_encoder import SHIPPED, OnnxEncoder
 
     return OnnxEncoder(SHIPPED, threads=1)
-
-
-def _one_thread_reranker(heads: Heads, name: str | None) -> str | PairScorer:
-    """The pair scorer to use, loaded once for all routers; the shipped one with one thread."""
-    if name is not None and name != NONE:
-        scorer = load_pair_scorer(name)
-    elif name is None and heads.reread is not None and SHIPPED.is_dir():
-        scorer = OnnxPairScorer(SHIPPED, threads=1)
-    else:
-        return NONE
-    if name is None and heads.reread and scorer.digest != heads.reread.scorer_digest:
-        return NONE
-    return scorer
