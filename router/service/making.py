@@ -81,7 +81,7 @@ class RouterMaker:
         from router.systemone.serving import SystemOneServer
 
         learned = heads_for(self._encoder.name, self._encoder.digest, self._heads)
-        return SystemOneServer(RosterJudges(self._encoder, learned))
+        return SystemOneServer(RosterJudges(self._encoder, learned, reranker=self._reranker))
 
 
 def _one_thread_encoder() -> Encoder:

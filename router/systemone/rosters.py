@@ -15,6 +15,8 @@ from router.local.encoder import Encoder
 from router.local.heads import Heads
 from router.local.index import SkillIndex, assemble, build_index
 from router.local.judge import LocalJudge
+from router.local.pair_reread import pair_reread
+from router.local.pair_scorer import PairScorer
 from router.local.vectors import SkillVectors, encode_skills
 
 _COMPARED = 40
@@ -38,13 +40,20 @@ class RosterJudges:
         heads: The learned numbers.
         own: A roster that is always there, with its judge.
         most: Rosters that are kept.
+        reranker: See `router.local.pair_reread.pair_reread`.
     """
 
     def __init__(
-        self, encoder: Encoder, heads: Heads, own: Judged | None = None, most: int = 8
+        self,
+        encoder: Encoder,
+        heads: Heads,
+        own: Judged | None = None,
+        most: int = 8,
+        reranker: str | PairScorer | None = None,
     ) -> None:
         self._encoder = encoder
         self._heads = heads
+        self._reread = pair_reread(heads, reranker)
         self._most = most
         self.own = own
         self._kept: OrderedDict[str, tuple[Judged, SkillIndex]] = OrderedDict()
@@ -100,7 +109,8 @@ class RosterJudges:
         return self._judged(roster, assemble(skills, rows, self._encoder))
 
     def _judged(self, roster: Roster, index: SkillIndex) -> Judged:
-        return Judged(roster, LocalJudge(roster, index, self._encoder, self._heads))
+        judge = LocalJudge(roster, index, self._encoder, self._heads, reread=self._reread)
+        return Judged(roster, judge)
 
     def _keep(self, roster: Roster, index: SkillIndex) -> tuple[Judged, SkillIndex]:
         kept = self._kept[roster.digest] = (self._judged(roster, index), index)
