@@ -63,16 +63,23 @@ def server(tmp_path: Path) -> Iterator[subprocess.Popen[str]]:
 
 def test_kill_at_random_points(server: subprocess.Popen[str], tmp_path: Path) -> None:
     assert server.stdin is not None and server.stdout is not None
+    output = server.stdout
     rng = random.Random(20_240)
     staged, activated, steps = set[str](), "", set[str]()
-    first = 1
+    first, pace = 1, 0.04
     for _ in range(POINTS):
         server.stdin.write(f"{first}\n")
         child = int(server.stdout.readline().removeprefix("pid "))
-        # Over opening the file, and over some cycles of stage and activate.
-        time.sleep(rng.uniform(0.0, 0.04))
+        # After some steps, however slow the machine, and then anywhere within one.
+        lines, started = [], time.monotonic()
+        for _ in range(rng.choice((0, 1, 2, 3))):
+            lines.append(output.readline().strip())
+            pace = time.monotonic() - started
+            started = time.monotonic()
+        time.sleep(rng.uniform(0.0, min(pace, 0.2)))
         os.kill(child, signal.SIGKILL)
-        while (line := server.stdout.readline().strip()) != "dead":
+        lines += iter(lambda: output.readline().strip(), "dead")
+        for line in lines:
             step, _, version = line.partition(" ")
             if step == "staged":
                 staged.add(version)
