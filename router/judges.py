@@ -39,7 +39,9 @@ class JudgeSetup(BaseModel):
         per_minute: For a cascade, most turns a minute that ask the second judge.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid", arbitrary_types_allowed=True)
+    model_config = ConfigDict(
+        frozen=True, extra="forbid", arbitrary_types_allowed=True, hide_input_in_errors=True
+    )
 
     model: str | None = None
     base_url: str | None = None

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from eval.agents.budget import Budget, BudgetSpentError, worst_case_tokens
 from eval.agents.message import MalformedReplyError, read_message
 from eval.agents.protocol import AgentError, AgentRequest, Journal
+from eval.agents.redact import said_by_server
 from eval.agents.store import PendingBatch, ResultStore
 from router.turn import readable
 
@@ -90,7 +91,8 @@ class ClaudeBatchAgent:
                 self._collect(self._hand_in(part), open_requests, journal)
         except anthropic.APIError as error:
             raise AgentError(
-                f"the batch cannot be followed ({readable(str(error), 300)}); nothing is lost: "
+                "the batch cannot be followed "
+                f"({said_by_server(str(error), self._client, 300)}); nothing is lost: "
                 "run the same command again to go on"
             ) from error
 
@@ -137,7 +139,7 @@ class ClaudeBatchAgent:
                 self._store.drop_batch(batch.key)
                 raise AgentError(
                     f"the server refuses the batch: status {error.status_code}: "
-                    f"{readable(str(error.api_message or error.message), 300)}"
+                    f"{said_by_server(str(error.api_message or error.message), self._client, 300)}"
                 ) from error
             raise
         batch = batch.model_copy(update={"id": str(made.id)})
@@ -191,7 +193,7 @@ class ClaudeBatchAgent:
             try:
                 reply = read_message(result.message.model_dump(mode="json"), batch=True)
             except (MalformedReplyError, AttributeError) as error:
-                why = f"malformed answer: {readable(str(error), 300)}"
+                why = f"malformed answer: {said_by_server(str(error), self._client, 300)}"
             else:
                 if request is None:  # asked by an earlier run, not by this one: paid all the same
                     self._store.put(digest, self._model, reply)

@@ -15,8 +15,8 @@ from eval.agents.budget import Budget, BudgetSpentError
 from eval.agents.message import MalformedReplyError, read_message
 from eval.agents.pacer import Pacer
 from eval.agents.protocol import AgentError, AgentRequest, Journal, Reply
+from eval.agents.redact import said_by_server
 from eval.agents.store import StoreError
-from router.turn import readable
 
 if TYPE_CHECKING:
     import anthropic
@@ -173,7 +173,7 @@ class ClaudeAgent:
         try:
             reply = attempts(self._call, request)
         except (anthropic.APIError, MalformedReplyError) as error:
-            why = _reason(error)
+            why = _reason(error, self._client)
             status = error.status_code if isinstance(error, anthropic.APIStatusError) else None
             passing = _worth_another(error)
             if status in _SETUP or (first and not passing):
@@ -252,14 +252,14 @@ def _retry_after(error: anthropic.APIStatusError) -> float | None:
     return min(seconds, _LONGEST_PAUSE) if seconds >= 0.0 else None
 
 
-def _reason(error: Exception) -> str:
+def _reason(error: Exception, client: anthropic.Anthropic) -> str:
     """One line on what went wrong, fit for a terminal, without the request."""
     import anthropic
 
     if isinstance(error, anthropic.APIStatusError):
         text = error.api_message if isinstance(error.api_message, str) else error.message
-        return f"status {error.status_code}: {readable(text, 300)}"
+        return f"status {error.status_code}: {said_by_server(text, client, 300)}"
     if isinstance(error, MalformedReplyError):
-        return f"malformed answer: {readable(str(error), 300)}"
-    cause = f" ({readable(str(error.__cause__), 200)})" if error.__cause__ else ""
-    return f"{readable(str(error), 200)}{cause}"
+        return f"malformed answer: {said_by_server(str(error), client, 300)}"
+    cause = f" ({said_by_server(str(error.__cause__), client, 200)})" if error.__cause__ else ""
+    return f"{said_by_server(str(error), client, 200)}{cause}"

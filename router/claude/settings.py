@@ -25,7 +25,7 @@ class ClaudeSettings(BaseModel):
             servers that do not know it.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     model: str = Field(default=DEFAULT_MODEL, min_length=1)
     base_url: str | None = None

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import ipaddress
+import re
 from pathlib import Path
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, field_validator, model_validator
 
 
 class ServiceConfig(BaseModel):
@@ -34,12 +35,12 @@ class ServiceConfig(BaseModel):
         watch_s: Seconds between looks at the skill folders; 0 does not watch.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     socket: Path | None = None
     host: str = "127.0.0.1"
     port: int | None = Field(default=None, ge=0, le=65_535)
-    token: str | None = Field(default=None, min_length=16, max_length=512, pattern=r"^[!-~]+$")
+    token: SecretStr | None = Field(default=None, min_length=16, max_length=512)
     allowed_roots: tuple[Path, ...] = ()
     hosts: tuple[str, ...] = ()
     idle_s: float = Field(default=0.0, ge=0.0)
@@ -53,6 +54,13 @@ class ServiceConfig(BaseModel):
     max_batch: int = Field(default=8, ge=1, le=256)
     max_rosters: int = Field(default=8, ge=1, le=1_000)
     watch_s: float = Field(default=1.0, ge=0.0)
+
+    @field_validator("token")
+    @classmethod
+    def _fits_a_header(cls, token: SecretStr | None) -> SecretStr | None:
+        if token is not None and not re.fullmatch(r"[!-~]+", token.get_secret_value()):
+            raise ValueError("the token may hold letters, digits and signs of ASCII, no spaces")
+        return token
 
     @model_validator(mode="after")
     def _reachable_and_safe(self) -> Self:

@@ -130,7 +130,7 @@ class Guard:
         if token is None:
             return
         given = headers.get("authorization", "")
-        expected = f"Bearer {token}"
+        expected = f"Bearer {token.get_secret_value()}"
         if not hmac.compare_digest(given.encode("utf-8"), expected.encode("utf-8")):
             raise Refusal(
                 401,

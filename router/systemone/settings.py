@@ -24,7 +24,7 @@ class SystemOneSettings(BaseModel):
         wording: Path of another questions file.
     """
 
-    model_config = ConfigDict(frozen=True, extra="forbid")
+    model_config = ConfigDict(frozen=True, extra="forbid", hide_input_in_errors=True)
 
     model: str | None = None
     base_url: str | None = None
