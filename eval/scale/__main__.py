@@ -10,7 +10,9 @@ import argparse
 import json
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from eval.scale.measure import common_options
 from eval.scale.report import BARS, figure, table, verdicts
@@ -27,15 +29,14 @@ def main() -> int:
     parser.add_argument("--figure", type=Path, help="SVG of hits, time and memory")
     given = parser.parse_args()
     options = ["--archive", given.archive, "--requests", given.requests, "--cache", given.cache]
-    options += ["--jobs", given.jobs]
+    options += ["--jobs", given.jobs, *(["--hashed"] if given.hashed else [])]
     for roster in given.roster:
         options += ["--roster", roster]
     known = json.loads(given.out.read_text(encoding="utf-8")) if given.out.is_file() else []
     found = {entry["size"]: entry for entry in known}
     for size in sorted(int(part) for part in given.sizes.split(",")):
         command = [sys.executable, "-m", "eval.scale.measure", "--size", size, *options]
-        done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, check=True)
-        found[size] = json.loads(done.stdout)
+        found[size] = _printed([*command, "--prepare"]) | _printed(command)
         given.out.write_text(
             json.dumps([found[key] for key in sorted(found)], indent=1) + "\n", encoding="utf-8"
         )
@@ -47,6 +48,12 @@ def main() -> int:
     if given.figure is not None:
         given.figure.write_text(figure(rows), encoding="utf-8")
     return 0 if all(met.values()) else 1
+
+
+def _printed(command: Sequence[object]) -> dict[str, Any]:
+    done = subprocess.run([str(part) for part in command], stdout=subprocess.PIPE, check=True)
+    value: dict[str, Any] = json.loads(done.stdout)
+    return value
 
 
 if __name__ == "__main__":

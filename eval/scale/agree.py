@@ -19,12 +19,11 @@ from numpy.typing import NDArray
 
 from eval.data import load_turns
 from eval.scale.crowd import crowd
-from eval.scale.measure import common_options, rosters
+from eval.scale.measure import chosen, common_options, rosters
 from router.index.load import load_pool
 from router.index.pool import Pool
 from router.index.scoring import column_slopes
-from router.local.encoder import load_encoder
-from router.local.heads import Linear, heads_for
+from router.local.heads import Linear
 from router.local.scripts import as_read
 from router.turn import Turn
 
@@ -43,13 +42,12 @@ def main() -> int:
     parser.add_argument("--queries", type=int, default=1_000, help="most queries")
     parser.add_argument("--index", default="exact", help="exact, or milvus:URI")
     given = parser.parse_args()
-    encoder = load_encoder()
-    wide = heads_for(encoder.name, encoder.digest).wide
+    encoder, heads = chosen(given)
     roster = crowd(rosters(given.roster), given.archive, given.size)
     pool = load_pool(as_read(roster, encoder), encoder, given.cache, index=given.index)
     texts = [turn for path in (given.requests, *given.more) for turn in load_turns(path)]
     turns = [turn.turn() for turn in texts][: given.queries]
-    found = compare(pool, turns, wide)
+    found = compare(pool, turns, heads.wide)
     least = 1.0 if given.index == "exact" else 0.99
     print(json.dumps({"size": given.size, "index": given.index.partition(":")[0], **found}))
     return 0 if found["agree"] >= least * found["queries"] else 1

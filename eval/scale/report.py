@@ -20,8 +20,9 @@ BARS = {
 def table(rows: Sequence[Row]) -> str:
     """A Markdown table, one line a size."""
     lines = [
-        "| skills | Hit@1 | Hit@10 | p50 ms | p95 ms | memory MiB | disk MiB | index s | open s |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| skills | Hit@1 | Hit@10 | p50 ms | p95 ms | CPU p50 ms | memory MiB | disk MiB "
+        "| index s | open s |",
+        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
     ]
     for row in rows:
         latency = row["latency_ms"]
@@ -31,6 +32,7 @@ def table(rows: Sequence[Row]) -> str:
             f"{row['hit_at_10']:.3f}",
             f"{latency['p50']:.1f}",
             f"{latency['p95']:.1f}",
+            f"{row['cpu_ms']['p50']:.1f}",
             f"{row['rss_mib']:,}",
             "" if row.get("disk_mib") is None else f"{row['disk_mib']:,}",
             f"{row['index_s']:,.0f}",

@@ -53,13 +53,13 @@ def test_a_variant_keeps_what_makes_it_one() -> None:
 def row(size: int, p50: float, rss: int) -> dict[str, object]:
     return {
         "size": size, "hit_at_1": 0.5, "hit_at_10": 0.75, "rss_mib": rss, "index_s": 4.0,
-        "open_s": 1.25, "latency_ms": {"p50": p50, "p95": 2 * p50},
+        "open_s": 1.25, "latency_ms": {"p50": p50, "p95": 2 * p50}, "cpu_ms": {"p50": 70.0},
     }  # fmt: skip
 
 
 def test_the_report_says_what_was_measured_and_judges_the_bars() -> None:
     rows = [row(177, 9.0, 200), row(1_000, 12.0, 260), row(60_000, 79.0, 1_500)]
-    assert "| 60,000 | 0.500 | 0.750 | 79.0 | 158.0 | 1,500 |  | 4 | 1.2 |" in table(rows)
+    assert "| 60,000 | 0.500 | 0.750 | 79.0 | 158.0 | 70.0 | 1,500 |  | 4 | 1.2 |" in table(rows)
     assert all(verdicts(rows).values())
     slow = [*rows[:2], row(60_000, 900.0, 1_600)]
     assert verdicts(slow) == {"memory": False, "time": False, "growth": False}
