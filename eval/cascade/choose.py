@@ -37,7 +37,14 @@ class Examples(NamedTuple):
 
     def where(self, rows: Flags) -> Examples:
         """The examples of some rows."""
-        return Examples(*(part[rows] for part in self))
+        return Examples(
+            self.columns[rows],
+            self.known[rows],
+            self.speaks[rows],
+            self.wrong[rows],
+            self.covered[rows],
+            self.group[rows],
+        )
 
 
 class Chosen(NamedTuple):
@@ -121,7 +128,7 @@ def choose_thresholds(
             return both / max(float(of[here].sum()), 1e-9)
 
         share += counted(np.ones(len(doubt))) / len(groups)
-        caught += counted(data.wrong * weight) / len(groups)
+        caught += counted(data.wrong.astype(np.float64) * weight) / len(groups)
         removed += counted(data.wrong.astype(np.float64)) / len(groups)
     allowed = share <= most_escalated + 1e-12
     best = np.where(allowed, caught - 1e-9 * share, -np.inf)

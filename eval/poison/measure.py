@@ -155,18 +155,22 @@ def measure(
         after = _without(before) if held else before
         if not held and defended.roster is not planted:
             after = _tally(load(planted, quarantine), attack, sample, right)
-        common = {
-            "name": attack.skill.name,
-            "target": attack.target,
-            "score": suspicion[0],
-            "reason": suspicion[1],
-            "held": held,
-        }
-        outcomes.append(Outcome(kind=attack.kind, before=before, after=after, **common))
+        outcome = Outcome(
+            kind=attack.kind,
+            name=attack.skill.name,
+            target=attack.target,
+            score=suspicion[0],
+            reason=suspicion[1],
+            held=held,
+            before=before,
+            after=after,
+        )
+        outcomes.append(outcome)
         if attack.kind == "injection":
             obeyed = _tally(_obedient(open_router, attack), attack, sample, right)
             after = _without(obeyed) if held else obeyed
-            outcomes.append(Outcome(kind=OBEDIENT, before=obeyed, after=after, **common))
+            changed = {"kind": OBEDIENT, "before": obeyed, "after": after}
+            outcomes.append(outcome.model_copy(update=changed))
         if progress is not None:
             progress(done, len(attacks))
     return outcomes

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import click
-from pydantic import ValidationError
+from pydantic import SecretStr, ValidationError
 
 from router.errors import RouterError
 
@@ -194,11 +194,12 @@ def _log_config(options: dict[str, Any]) -> Any:
     )
 
 
-def _token(path: str | None) -> str | None:
+def _token(path: str | None) -> SecretStr | None:
     """The token: never an argument, which everybody on the machine could read."""
     if path is None:
-        return os.environ.get("SKILL_ROUTER_TOKEN") or None
+        given = os.environ.get("SKILL_ROUTER_TOKEN")
+        return SecretStr(given) if given else None
     try:
-        return Path(path).expanduser().read_text(encoding="utf-8").strip()
+        return SecretStr(Path(path).expanduser().read_text(encoding="utf-8").strip())
     except (OSError, UnicodeDecodeError) as error:
         raise RouterError(f"{path}: the token cannot be read ({error})") from error
