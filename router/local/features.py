@@ -51,8 +51,8 @@ def standardized(matrix: Matrix, moments: tuple[Matrix, Matrix] | None = None) -
         matrix: One row a skill.
         moments: Mean and deviation of each column, when the rows are not the whole roster.
     """
-    mean: Matrix = moments[0] if moments else np.asarray(matrix.mean(axis=0))
-    spread: Matrix = moments[1] if moments else np.asarray(matrix.std(axis=0))
+    mean: Matrix = moments[0] if moments else matrix.mean(axis=0).astype(np.float32)
+    spread: Matrix = moments[1] if moments else matrix.std(axis=0).astype(np.float32)
     centred: Matrix = matrix - mean
     scores: Matrix = centred / np.maximum(spread, 1e-6)
     scores[:, spread <= 1e-6] = 0.0
