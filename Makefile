@@ -5,7 +5,7 @@ BIN := $(VENV)/bin
 RUN_STAMP := $(VENV)/.installed
 DEV_STAMP := $(VENV)/.installed-dev
 
-.PHONY: demo test test-slow lint install clean
+.PHONY: demo test test-slow lint install clean fuzz soak audit licences
 
 demo: $(RUN_STAMP)
 	@$(BIN)/skill-router demo
@@ -23,6 +23,20 @@ lint: $(DEV_STAMP)
 	@$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/mypy && $(BIN)/lint-imports
 
 install: $(DEV_STAMP)
+
+fuzz: $(DEV_STAMP)
+	@$(BIN)/python -m eval.fuzz --inputs 100000
+
+soak: $(DEV_STAMP)
+	@$(BIN)/python -m eval.soak --seconds 600
+
+# Needs the network: pip-audit asks an advisory database about every installed package.
+audit: $(DEV_STAMP)
+	@$(BIN)/bandit --quiet --recursive --configfile pyproject.toml roster router eval
+	@$(BIN)/pip-audit --progress-spinner off --skip-editable
+
+licences: $(DEV_STAMP)
+	@$(BIN)/python -m eval.licences
 
 $(RUN_STAMP): pyproject.toml
 	@test -d $(VENV) || $(PYTHON) -m venv $(VENV)

@@ -123,7 +123,7 @@ def _put(settings: dict[str, Any], command: str) -> Outcome:
         return "added"
     first = there[0][1]
     for group, handler in there[1:]:
-        group["hooks"].remove(handler)
+        _remove(group, handler)
     _drop_empty(settings, len(there) > 1)
     if len(there) == 1 and first.get("command") == command and first.get("type") == "command":
         return "unchanged"
@@ -134,9 +134,14 @@ def _put(settings: dict[str, Any], command: str) -> Outcome:
 def _take(settings: dict[str, Any]) -> Outcome:
     there = list(_ours(settings.get("hooks", {}).get(EVENT, [])))
     for group, handler in there:
-        group["hooks"].remove(handler)
+        _remove(group, handler)
     _drop_empty(settings, bool(there))
     return "removed" if there else "absent"
+
+
+def _remove(group: dict[str, Any], handler: dict[str, Any]) -> None:
+    # This very entry, not the first one that reads the same.
+    group["hooks"] = [other for other in group["hooks"] if other is not handler]
 
 
 def _drop_empty(settings: dict[str, Any], removed: bool) -> None:

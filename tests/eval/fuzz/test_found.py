@@ -17,7 +17,7 @@ from eval.fuzz.light import light_heads, small_roster
 from eval.sensitivity import SensitivityError, read_variants
 from roster.store import Store, StoreError, TransferError, read_source
 from router import RouterError, Thresholds
-from router.hook.settings import install, installed
+from router.hook.settings import install, installed, uninstall
 from router.local.heads import Heads
 from router.local.trees import Trees
 from router.profile import Profile, load_profile, make_profile
@@ -155,6 +155,25 @@ def test_half_characters_in_settings_stay_escapes(tmp_path: Path, half: str) -> 
     after = json.loads(file.read_bytes().decode("utf-8"))
     assert after["model"] == before["model"]
     assert installed(file) == "skill-router hook"
+
+
+@pytest.mark.parametrize("times", [2, 3])
+@pytest.mark.parametrize("apart", [False, True])
+def test_equal_entries_of_the_hook_become_one(tmp_path: Path, times: int, apart: bool) -> None:
+    file = tmp_path / "settings.json"
+    ours = {"type": "command", "command": "/old/skill-router hook"}
+    others = {"type": "command", "command": "echo"}
+    groups = [{"hooks": [others, *[ours] * times]}]
+    if apart:
+        groups = [{"hooks": [ours]} for _ in range(times)] + [{"hooks": [others]}]
+    file.write_text(json.dumps({"hooks": {"UserPromptSubmit": groups}}))
+    assert install(file, "/new/skill-router hook") == "updated"
+    assert installed(file) == "/new/skill-router hook"
+    assert file.read_text().count("skill-router hook") == 1
+    assert install(file, "/new/skill-router hook") == "unchanged"
+    uninstall(file)
+    left = json.loads(file.read_text())["hooks"]["UserPromptSubmit"]
+    assert [handler for group in left for handler in group["hooks"]] == [others]
 
 
 def test_a_system_one_refusal_stays_short() -> None:
