@@ -17,6 +17,7 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 from eval.scale.crowd import crowd
+from eval.scale.hashed import HashedEncoder
 from roster import Roster
 from router.index.embeddings import EmbeddingStore
 from router.index.folder import PoolFolder
@@ -45,11 +46,12 @@ def main() -> int:
     parser.add_argument("--sizes", default="2000,8000", help="n, separated by commas")
     parser.add_argument("--changes", default="1,10,100", help="k, separated by commas")
     parser.add_argument("--cache", type=Path, help="folder whose embeddings are used, if any")
+    parser.add_argument("--hashed", action="store_true", help="vectors by hashing words")
     given = parser.parse_args()
     sizes, changes = (
         [int(part) for part in text.split(",")] for text in (given.sizes, given.changes)
     )
-    encoder = load_encoder()
+    encoder = HashedEncoder() if given.hashed else load_encoder()
     for size in sizes:
         roster = crowd([], given.archive, size)
         with TemporaryDirectory() as folder:

@@ -158,6 +158,8 @@ class Pool:
 
     def _name(self, row: int, loaded: Collection[str]) -> str:
         members = self.members[row]
+        if not loaded:
+            return members[0]
         return next((name for name in members if name in loaded), members[0])
 
     def _eligible_for(

@@ -50,12 +50,11 @@ def make_view(
         documents[places] = segment.unit(segment.documents[own])
         summaries[places] = segment.unit(segment.summaries[own])
         ids = [segment.passage_ids(row) for row in own.tolist()]
-        ends = np.cumsum([len(part) for part in ids])
-        pieces = np.split(segment.unit(np.concatenate(ids)), ends[:-1])
-        for place, piece, read in zip(
-            places.tolist(), pieces, segment.read_tokens(own.tolist()), strict=True
-        ):
-            passages[place], tokens[place] = piece, read
+        pieces, end = segment.unit(np.concatenate(ids)), 0
+        read = segment.read_tokens(own.tolist())
+        for place, its, some in zip(places.tolist(), ids, read, strict=True):
+            passages[place], tokens[place] = pieces[end : end + len(its)], some
+            end += len(its)
     none = no_words()
     return SkillIndex(
         names=tuple(names),
