@@ -7,6 +7,7 @@ from typing import Annotated, Any
 from pydantic import BaseModel, ConfigDict, Field, StringConstraints, ValidationError
 
 from roster.layers import Layer
+from roster.text import field_path
 from router.block import suggestion_block
 from router.service.problems import Refusal
 from router.suggestion import Suggestion
@@ -123,7 +124,7 @@ def parse_request(value: dict[str, Any]) -> SuggestRequest:
     except ValidationError as error:
         errors = [
             {
-                "field": ".".join(str(part)[:80] for part in item["loc"]),
+                "field": field_path(item["loc"]),
                 "message": item["msg"],
             }
             for item in error.errors(include_url=False, include_input=False)[:20]

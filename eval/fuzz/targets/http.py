@@ -115,6 +115,8 @@ def _feed_raw(service: Running, data: bytes) -> bool:
     if not received:
         return False  # hung up on: there was no whole request in it
     head, _, body = bytes(received).partition(b"\r\n\r\n")
+    if head.startswith(b"HTTP/1.1 100 "):  # it had asked whether to go on
+        head, _, body = body.partition(b"\r\n\r\n")
     found = re.match(rb"HTTP/1\.1 (\d{3})", head)
     require(found is not None, f"an answer that is not HTTP: {bytes(received[:200])!r}")
     assert found is not None

@@ -21,6 +21,8 @@ from router.hook.settings import install, installed, uninstall
 from router.local.heads import Heads
 from router.local.trees import Trees
 from router.profile import Profile, load_profile, make_profile
+from router.service.problems import Refusal as ServiceRefusal
+from router.service.wire import parse_request
 from router.systemone.protocol import MAX_FAULTS, Refusal, read_request
 
 ROSTER = small_roster()
@@ -200,3 +202,16 @@ def test_trees_deeper_than_their_nodes_are_refused() -> None:
 def test_a_heads_file_that_is_no_object_is_a_clean_error(content: bytes) -> None:
     with pytest.raises(RouterError, match="heads file"):
         Heads.from_bytes(content, "heads.json")
+
+
+@pytest.mark.parametrize("char", ["\x00", "\x7f", "\u202e", "\x1b[2J", "\U000e0041"])
+def test_a_strangers_key_reaches_no_error_as_it_is(char: str, tmp_path: Path) -> None:
+    with pytest.raises(ServiceRefusal) as refused:
+        parse_request({"request": "a", f"x{char}": 1})
+    file = tmp_path / "t.toml"
+    escaped = "".join(f"\\U{ord(one):08x}" for one in char)
+    file.write_text(f'"x{escaped}" = 1\n')
+    with pytest.raises(RouterError) as raised:
+        Thresholds.from_toml(file)
+    for message in (refused.value.detail, str(refused.value.errors), str(raised.value)):
+        assert char not in message and "x\\" in message
