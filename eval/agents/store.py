@@ -15,7 +15,7 @@ from filelock import FileLock, Timeout
 from pydantic import BaseModel, ConfigDict, ValidationError
 
 from eval.agents.protocol import Reply
-from roster.text import encodable
+from roster.text import encodable, visible
 
 _VERSION = 1
 _APPLICATION = 0x534B5252  # "SKRR": tells this kind of file from any other SQLite database
@@ -286,7 +286,8 @@ class ResultStore:
             yield
         except sqlite3.Error as error:
             raise StoreError(
-                f"{self.path}: cannot be used as a store ({error}); mend the file or the folder's "
+                f"{self.path}: cannot be used as a store ({visible(str(error))[:400]}); "
+                "mend the file or the folder's "
                 "permissions, or give another --store"
             ) from error
         except (ValidationError, UnicodeDecodeError, json.JSONDecodeError, TypeError) as error:

@@ -33,10 +33,15 @@ def check_store(database: Database) -> list[Problem]:
         if found:
             return found
         rows = [Stored(**dict(row)) for row in connection.execute("SELECT * FROM versions")]
-        files = {row[0]: bytes(row[1]) for row in connection.execute("SELECT * FROM files")}
+        files = {row[0]: _bytes(row[1]) for row in connection.execute("SELECT * FROM files")}
         histories = replay(read_events(connection))
     items = [*_contents(rows, files), *_history(rows, histories)]
     return [_problem(database.path, *item) for item in items]
+
+
+def _bytes(value: object) -> bytes:
+    """What a damaged row holds in place of bytes has no digest that fits."""
+    return value if isinstance(value, bytes) else b""
 
 
 def _problem(path: str, code: str, message: str) -> Problem:

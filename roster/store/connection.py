@@ -14,6 +14,7 @@ from pydantic import ValidationError
 
 from roster.store.errors import StoreError
 from roster.store.schema import CURRENT, migrate, schema_version
+from roster.text import visible
 
 # What is raised when bytes of a row have changed on the disk.
 _UNREADABLE = (ValidationError, UnicodeDecodeError, json.JSONDecodeError, RecursionError)
@@ -182,7 +183,9 @@ def translated(path: str) -> Iterator[None]:
         ) from error
     except sqlite3.Error as error:
         name = getattr(error, "sqlite_errorname", "") or ""
-        raise StoreError(f"{path}: {_explained(name, str(error))}") from error
+        # A damaged schema is quoted in it, whatever its bytes are now.
+        message = visible(str(error))[:400]
+        raise StoreError(f"{path}: {_explained(name, message)}") from error
 
 
 def _explained(name: str, message: str) -> str:

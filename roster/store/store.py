@@ -68,8 +68,8 @@ class Store:
             ).fetchone()
         if row is None:
             raise UnknownVersionError(f"{self.path}: holds no file with the sha256 {sha256[:64]}")
-        data = bytes(row["data"])
-        if digest_of(data) != sha256:
+        data = row["data"]
+        if not isinstance(data, bytes) or digest_of(data) != sha256:
             raise StoreError(
                 f"{self.path}: the file {sha256[:12]} was changed in the store; run skill-router "
                 "skills check, and restore a copy"

@@ -21,6 +21,7 @@ from roster.store.connection import Database
 from roster.store.errors import TransferError
 from roster.store.events import record_event
 from roster.store.records import SkillVersion, Stored, canonical_json, sha256
+from roster.text import visible
 
 FORMAT = "skill-router-store"
 FORMAT_VERSION = 1
@@ -47,6 +48,12 @@ def export_store(database: Database, path: Path) -> int:
     with database.reading() as connection:
         versions = [dict(row) for row in connection.execute("SELECT * FROM versions")]
         files = [dict(row) for row in connection.execute("SELECT * FROM files")]
+        for item in files:
+            if not isinstance(item["data"], bytes) or sha256(item["data"]) != item["sha256"]:
+                raise TransferError(
+                    f"{database.path}: the file {str(item['sha256'])[:12]!r} was changed in the "
+                    "store; run skill-router skills check"
+                )
         events = [dict(row) for row in connection.execute("SELECT * FROM events ORDER BY id")]
     lines = [canonical_json({"format": FORMAT, "version": FORMAT_VERSION})]
     for item in files:
@@ -132,8 +139,8 @@ def _require_whole(database: Database, path: Path) -> None:
     problems = check_store(database)
     if problems:
         raise TransferError(
-            f"{path}: does not make a whole store ({problems[0].message}); nothing was imported. "
-            "Export it again"
+            f"{path}: does not make a whole store ({visible(problems[0].message)[:400]}); "
+            "nothing was imported. Export it again"
         )
 
 

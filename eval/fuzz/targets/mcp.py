@@ -13,7 +13,7 @@ from pathlib import Path
 
 from eval.fuzz.generate import Random, dumped, record, text, value
 from eval.fuzz.service import write_skills
-from eval.fuzz.target import FaultError, Target, clean, require
+from eval.fuzz.target import MAX_MESSAGE, FaultError, Target, clean, require
 
 _PATIENCE_S = 60.0
 _CALL = {
@@ -132,7 +132,8 @@ def _check(answer: dict[str, object]) -> bool:
         return clean(json.dumps(error.get("message")))
     result = answer.get("result")
     if isinstance(result, dict) and result.get("isError"):
-        return clean(json.dumps(result["content"]))
+        # The SDK tells every argument that is wrong; the list may be long.
+        return clean(json.dumps(result["content"])[:MAX_MESSAGE])
     return True
 
 

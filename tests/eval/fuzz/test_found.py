@@ -12,6 +12,7 @@ import pytest
 
 from eval.agents.prices import price_of
 from eval.agents.protocol import AgentError
+from eval.agents.store import ResultStore
 from eval.cost.reading import CostError, read_procedures
 from eval.fuzz.light import light_heads, small_roster
 from eval.sensitivity import SensitivityError, read_variants
@@ -119,6 +120,27 @@ def test_changed_weights_are_never_loaded(store: Path) -> None:
     spoil(store, "UPDATE files SET data = ?", heads.model_dump_json(exclude={"digest"}).encode())
     with pytest.raises(RouterError, match="was changed in the store"):
         load_profile("p", ROSTER, store)
+
+
+def test_a_damaged_file_is_not_exported(store: Path, tmp_path: Path) -> None:
+    spoil(store, "UPDATE files SET data = x'00'")
+    with Store(store) as opened:
+        with pytest.raises(TransferError, match="was changed in the store"):
+            opened.export(tmp_path / "export.jsonl")
+        assert {problem.code for problem in opened.check()} >= {"file-changed"}
+    assert not (tmp_path / "export.jsonl").exists()
+
+
+@pytest.mark.parametrize("store_class", [Store, ResultStore])
+def test_a_damaged_schema_is_quoted_visibly(store_class: type, tmp_path: Path) -> None:
+    path = tmp_path / "s.sqlite"
+    with store_class(path):
+        pass
+    data = path.read_bytes()
+    assert data.count(b"CREATE TABLE") > 1
+    path.write_bytes(data.replace(b"CREATE TABLE", b"CREATE \x07ABLE"))
+    with pytest.raises(ValueError, match=r"s\.sqlite: .*\\x07"), store_class(path):
+        pass
 
 
 @pytest.mark.parametrize("value", [b"\xff\xfe", b"{\x01}", b"[" * 50_000])
