@@ -93,8 +93,9 @@ def served_scripts(encoder: object) -> frozenset[str] | None:
 def as_read(roster: Roster, encoder: object) -> Roster:
     """A roster whose skills hold only what an encoder can read.
 
-    Letters of other scripts become spaces in descriptions and bodies, for all signals alike. A
-    roster that is mostly described in such scripts stays as it is: nothing would be left of it.
+    Letters of other scripts become spaces in bodies, for all signals alike, unless the skill's own
+    description is written in that script too: then it is meant to be found by it, as well as shared
+    words and characters allow.
 
     Args:
         roster: The roster.
@@ -106,35 +107,31 @@ def as_read(roster: Roster, encoder: object) -> Roster:
     scripts = served_scripts(encoder)
     if scripts is None:
         return roster
-    unread = {skill.name: _unread(skill, scripts) for skill in roster}
-    if not any(unread.values()):
-        return roster
-    other = [skill.name for skill in roster if _mostly(skill.description, unread[skill.name])]
-    name = getattr(encoder, "name", "?")
-    if len(other) * 2 > len(roster):
-        _log.warning(
-            "the encoder %r serves the scripts %s, and most skills are described in others: expect "
-            "little of it; load a multilingual encoder",
-            name,
-            ", ".join(sorted(scripts)),
-        )
-        return roster
+    unread = {skill.name: _unread(skill.body, scripts) for skill in roster}
+    described = {skill.name: _unread(skill.description, scripts) for skill in roster}
+    other = [skill.name for skill in roster if _mostly(skill.description, described[skill.name])]
     if other:
         _log.warning(
             "the encoder %r cannot read the descriptions of %d skills (%s%s), only what they hold "
             "in the scripts %s; load a multilingual encoder for them",
-            name,
+            getattr(encoder, "name", "?"),
             len(other),
             ", ".join(other[:_NAMED]),
             ", ..." if len(other) > _NAMED else "",
             ", ".join(sorted(scripts)),
         )
-    return Roster.from_skills([_without(skill, unread[skill.name]) for skill in roster])
+    removed = {
+        name: frozenset(x for x in letters if script_of(x) not in set(map(script_of, said)))
+        for (name, letters), said in zip(unread.items(), described.values(), strict=True)
+    }
+    if not any(removed.values()):
+        return roster
+    return Roster.from_skills([_without(skill, removed[skill.name]) for skill in roster])
 
 
-def _unread(skill: Skill, scripts: frozenset[str]) -> frozenset[str]:
-    """Distinct letters of a skill that are in other scripts."""
-    raw = (skill.description + skill.body).encode("utf-8", "surrogatepass")
+def _unread(text: str, scripts: frozenset[str]) -> frozenset[str]:
+    """Distinct letters of a text that are in other scripts."""
+    raw = text.encode("utf-8", "surrogatepass")
     # A cold start waits for this: bytes go ten times faster than characters, and most are ASCII.
     others = set(raw.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
     kept = scripts | {"modifier"}
@@ -142,6 +139,8 @@ def _unread(skill: Skill, scripts: frozenset[str]) -> frozenset[str]:
 
 
 def _mostly(text: str, letters: frozenset[str]) -> bool:
+    if not letters:
+        return False
     count = sum(character in letters for character in text)
     return count * 2 > sum(character.isalpha() for character in text)
 
@@ -150,5 +149,4 @@ def _without(skill: Skill, letters: Iterable[str]) -> Skill:
     table = dict.fromkeys(map(ord, letters), " ")
     if not table:
         return skill
-    description, body = skill.description.translate(table), skill.body.translate(table)
-    return skill.model_copy(update={"description": description, "body": body})
+    return skill.model_copy(update={"body": skill.body.translate(table)})
