@@ -96,7 +96,7 @@ def test_the_wheel_works_in_an_empty_environment(tmp_path: Path) -> None:
     asked = "Turn the outline in talk.md into a new slide deck with our template"
     answer = json.loads(run(command, "suggest", asked, "--json"))
     assert answer["reason"] in ("suggested", "fits", "gate")
-    assert len(answer["ranking"]) == 158
+    assert answer["ranking"][0][0] == "pptx-author"
     assert "the agent reads:" in run(command, "demo")
     kept = run(python, "-c", "import importlib.util as u; print(u.find_spec('torch'))")
     assert kept.strip() == "None"

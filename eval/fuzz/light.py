@@ -66,12 +66,17 @@ class HashEncoder:
 
 @lru_cache(maxsize=1)
 def light_heads() -> Heads:
-    """The shipped heads with a gate that lets every turn through, for `HashEncoder`."""
+    """The shipped heads for `HashEncoder`, without pair scorer; every turn passes the gate."""
     shipped = Heads.from_file(FOLDER / "heads-skill-router.json")
     row = (0.0,) * HashEncoder.dimension
     gate = GateHead(weights=(row, row, row), bias=(2.0, 2.0, -2.0))
     return shipped.model_copy(
-        update={"encoder": HashEncoder.name, "encoder_digest": HashEncoder.digest, "gate": gate}
+        update={
+            "encoder": HashEncoder.name,
+            "encoder_digest": HashEncoder.digest,
+            "gate": gate,
+            "reread": None,
+        }
     )
 
 
