@@ -85,7 +85,7 @@ def compare(pool: Pool, turns: Sequence[Turn], wide: Linear, top: int = 10) -> d
     n = max(len(turns), 1)
     return {
         "queries": len(turns),
-        "agree": agree,
+        "agree": int(agree),
         "found": round(float(np.mean(shares)), 5) if shares else None,
         "index_ms": round(1000 * fast / n, 2),
         "brute_ms": round(1000 * slow / n, 2),

@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 from roster import Skill
 from router.index.arrays import Array
 from router.index.embeddings import EmbeddingStore
-from router.index.lexical import char_rows, invert, pack_chars, pack_words
+from router.index.lexical import invert, pack_terms
 from router.index.segment import Segment, flat, write_segment
 from router.index.texts import skill_texts
-from router.local.lexical import Terms, char_terms, word_terms
+from router.local.lexical import char_terms, word_terms
 from router.local.text import fields
 
 Keyed = Sequence[tuple[bytes, Skill]]
@@ -54,9 +54,9 @@ def new_segment(
         "keys": np.frombuffer(b"".join(key for key, _ in skills), np.uint8).reshape(-1, 16),
         **_vectors([skill for _, skill in skills], store),
         **flat(
-            invert(words, m, [one.word.vocabulary for one in beside], known),
-            invert(fronts, m, [one.front.vocabulary for one in beside], known),
-            char_rows(chars, [one.char.vocabulary for one in beside], known),
+            word=invert(words, m, [one.word.vocabulary for one in beside], known),
+            front=invert(fronts, m, [one.front.vocabulary for one in beside], known),
+            char=invert(chars, m, [one.char.vocabulary for one in beside], known),
         ),
     }
     return write_segment(folder, arrays)
@@ -76,19 +76,19 @@ def merged_segment(folder: Path, kept: Sequence[tuple[Segment, NDArray[np.int64]
         OSError: If the folder cannot be written.
     """
     size = sum(len(rows) for _, rows in kept)
-    words, fronts = _kept_postings(kept, "word"), _kept_postings(kept, "front")
-    chars = [part for segment, rows in kept for part in segment.read_chars(rows.tolist())]
     arrays: dict[str, Array | Sequence[Array]] = {
         "keys": np.concatenate([segment.keys[rows] for segment, rows in kept]),
         **_kept_vectors(kept),
-        **flat(invert(words, size), invert(fronts, size), char_rows(chars)),
+        **flat(
+            word=invert(_kept_postings(kept, "word"), size),
+            front=invert(_kept_postings(kept, "front"), size),
+            char=invert(_kept_postings(kept, "char"), size),
+        ),
     }
     return write_segment(folder, arrays)
 
 
-def _terms(
-    skills: Keyed,
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], list[NDArray[np.uint32]]]:
+def _terms(skills: Keyed) -> list[NDArray[np.uint64]]:
     from joblib import Parallel, delayed
 
     texts = [fields(skill) for _, skill in skills]
@@ -96,20 +96,19 @@ def _terms(
         delayed(count_terms)(texts[at : at + _SKILLS_A_BATCH], at)
         for at in range(0, len(texts), _SKILLS_A_BATCH)
     )
-    words: list[NDArray[np.uint64]] = []
-    fronts: list[NDArray[np.uint64]] = []
-    chars: list[NDArray[np.uint32]] = []
-    for batch in Parallel(return_as="generator")(work):
-        words.append(batch[0])
-        fronts.append(batch[1])
-        chars.extend(batch[2])
     nothing = np.zeros(0, np.uint64)
-    return np.concatenate([nothing, *words]), np.concatenate([nothing, *fronts]), chars
+    batches = [(nothing, nothing, nothing), *Parallel(return_as="generator")(work)]
+    found = []
+    for place in range(3):
+        found.append(np.concatenate([batch[place] for batch in batches]))
+        for at, batch in enumerate(batches):  # the largest part of a build's memory
+            batches[at] = tuple(nothing if i == place else one for i, one in enumerate(batch))
+    return found
 
 
 def count_terms(
     texts: Sequence[tuple[str, str]], at: int
-) -> tuple[NDArray[np.uint64], NDArray[np.uint64], list[NDArray[np.uint32]]]:
+) -> tuple[NDArray[np.uint64], NDArray[np.uint64], NDArray[np.uint64]]:
     """Packed terms of some skills: one part of a bulk job.
 
     Args:
@@ -117,12 +116,12 @@ def count_terms(
         at: Row of the first one.
 
     Returns:
-        Words over all text, words of the front, and character n-grams by skill.
+        Words over all text, words of the front, and character n-grams over all text.
     """
-    words = [pack_words(at + i, word_terms(full)) for i, (full, _) in enumerate(texts)]
-    fronts = [pack_words(at + i, word_terms(front)) for i, (_, front) in enumerate(texts)]
-    chars: list[Terms] = [char_terms(full) for full, _ in texts]
-    return np.concatenate(words), np.concatenate(fronts), [pack_chars(one) for one in chars]
+    words = [pack_terms(at + i, word_terms(full)) for i, (full, _) in enumerate(texts)]
+    fronts = [pack_terms(at + i, word_terms(front)) for i, (_, front) in enumerate(texts)]
+    chars = [pack_terms(at + i, char_terms(full)) for i, (full, _) in enumerate(texts)]
+    return np.concatenate(words), np.concatenate(fronts), np.concatenate(chars)
 
 
 def _vectors(skills: Sequence[Skill], store: EmbeddingStore) -> dict[str, Array | Sequence[Array]]:
@@ -180,7 +179,7 @@ def _kept_postings(
         place[rows] = np.arange(at, at + len(rows))
         at += len(rows)
         packed = postings.packed()
-        new = place[postings.rows]
+        new = place[postings.entries >> np.uint32(8)]
         low = np.uint64(0xFF)
         terms = packed & ~np.uint64(0xFFFFFFFF)
         moved = terms | (new.astype(np.uint64) << np.uint64(8)) | (packed & low)

@@ -13,7 +13,7 @@ from router.index.exact import ExactIndex
 from router.index.folder import Part
 from router.index.look import Look
 from router.index.protocol import CandidateIndex, Wanted, requirement_key
-from router.index.query import char_query, known_words, word_query, word_scores
+from router.index.query import known_words, query, scores
 from router.index.scoring import (
     Floats,
     Prepared,
@@ -21,14 +21,15 @@ from router.index.scoring import (
     Text,
     blend,
     column_slopes,
+    selection_slopes,
     signals_of,
     text_weights,
 )
-from router.index.view import make_view, read_chars
+from router.index.view import make_view
 from router.local.encoder import QUERY_TOKENS, Encoder
 from router.local.features import wide_features
 from router.local.heads import Linear
-from router.local.lexical import word_terms
+from router.local.lexical import char_terms, word_terms
 from router.local.onnx import default_threads
 from router.local.signals import NAMES, Signals, mixed_vector
 from router.turn import Turn
@@ -40,10 +41,8 @@ SAMPLE = 256
 """Skills whose signals say what is ordinary; deviations of so many are off by about 4 %."""
 
 _REREAD = 64
-_LEXICAL = [NAMES.index(name) for name in ("word", "front", "cover")]
+_LEXICAL = [NAMES.index(name) for name in ("word", "char", "front", "cover")]
 _DENSE = [NAMES.index(name) for name in ("document", "summary", "passage")]
-
-_UNKNOWN = (np.zeros(len(NAMES), np.float32), np.ones(len(NAMES), np.float32))
 
 
 class Pool:
@@ -116,13 +115,13 @@ class Pool:
             The candidates, the best first; the first ones, and those of `also`, can be reread.
         """
         seen = self.prepare(turn)
-        slopes = column_slopes(wide, seen.moments[1])
+        chosen = selection_slopes(column_slopes(wide, seen.moments[1]), seen)
         eligible, requirements = self._eligible(turn.allowed_tools)
         wanted = Wanted(
             vectors=seen.vectors,
             weights=np.array(text_weights(len(seen.texts)), np.float32),
-            slopes=slopes[_DENSE],
-            lexical=(seen.lexical @ slopes[_LEXICAL]).astype(np.float32),
+            slopes=chosen[_DENSE],
+            lexical=(seen.lexical @ chosen[_LEXICAL]).astype(np.float32),
             eligible=eligible,
             requirements=requirements,
         )
@@ -179,16 +178,16 @@ class Pool:
         return kept, ("", *sorted(satisfied - {""}))
 
     def _text(self, text: str, pooled: Floats, tokens: Floats, importance: Floats) -> Text:
-        words = [segment.word for segment in self.segments]
-        fronts = [segment.front for segment in self.segments]
-        word, front = word_query(text, words, len(self)), word_query(text, fronts, len(self))
+        terms = {"word": word_terms(text), "char": char_terms(text)}
         columns = []
-        for segment in self.segments:
-            cosine, cover = word_scores(word, segment.word)
-            columns.append(np.stack([cosine, word_scores(front, segment.front)[0], cover], axis=1))
-        vocabularies = [segment.char.vocabulary for segment in self.segments]
-        chars = char_query(text, vocabularies, len(self))
-        return Text(pooled, tokens, importance, chars, np.concatenate(columns))
+        for name in ("word", "char", "front"):
+            lists = [getattr(segment, name) for segment in self.segments]
+            asked = query(terms.get(name, terms["word"]), lists, len(self))
+            found = [scores(asked, one, coverage=name == "word") for one in lists]
+            columns.append(np.concatenate([cosine for cosine, _ in found]))
+            if name == "word":
+                cover = np.concatenate([covered for _, covered in found])
+        return Text(pooled, tokens, importance, np.stack([*columns, cover], axis=1))
 
     def prepare(self, turn: Turn) -> Prepared:
         """Everything about a turn that no candidate is needed for; the turn is not blank."""
@@ -198,15 +197,15 @@ class Pool:
         each = zip(given, encoded.pooled, encoded.tokens, encoded.importance, strict=True)
         texts = [self._text(*one) for one in each]
         lexical = blend([text.lexical for text in texts])
-        sampled = self.matrix(self._sample, Prepared(encoded.pooled, texts, lexical, _UNKNOWN))
+        sampled = blend([signals_of(self._sample, text) for text in texts])
         mean, spread = sampled.mean(axis=0), sampled.std(axis=0)
         mean[_LEXICAL], spread[_LEXICAL] = lexical.mean(axis=0), lexical.std(axis=0)
-        return Prepared(encoded.pooled, texts, lexical, (mean, spread))
+        return Prepared(encoded.pooled, texts, lexical, sampled, (mean, spread))
 
     def view(self, rows: NDArray[np.int64]) -> RowView:
         """Everything about some rows that does not depend on the turn."""
         index = make_view(self.segments, self.offsets, rows, [str(row) for row in rows.tolist()])
-        return RowView(rows, index, *read_chars(self.segments, self.offsets, rows))
+        return RowView(rows, index)
 
     def matrix(self, view: RowView, seen: Prepared) -> Floats:
         """All signals of some rows for a turn, shape (c, 8), columns as in `signals.NAMES`."""

@@ -8,12 +8,14 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from router.index.query import TermQuery, char_scores
 from router.local.heads import Linear
 from router.local.index import SkillIndex
 from router.local.signals import CONTEXT_WEIGHT, NAMES, late_interaction
 
 Floats = NDArray[np.float32]
+
+_LATE = NAMES.index("late")
+_GUESSED_BY = [NAMES.index(name) for name in ("document", "summary", "passage", "cover")]
 
 
 @dataclass(frozen=True)
@@ -24,14 +26,12 @@ class Text:
         pooled: Its vector.
         tokens: Its token vectors.
         importance: Their weights.
-        chars: Its character n-grams.
-        lexical: Word, front and cover signals of every row, shape (n, 3).
+        lexical: Word, char, front and cover signals of every row, shape (n, 4).
     """
 
     pooled: Floats
     tokens: Floats
     importance: Floats
-    chars: TermQuery
     lexical: Floats
 
 
@@ -42,14 +42,16 @@ class Prepared:
     Attributes:
         vectors: One unit vector a text, shape (1 or 2, d).
         texts: The request, and the recent context if there is one.
-        lexical: Word, front and cover signals of every row, texts blended, shape (n, 3).
-        moments: Mean and deviation of every signal over the roster, each of shape (8,). Those of
-            vectors, tokens and n-grams are taken from a fixed sample of `SAMPLE` skills.
+        lexical: Word, char, front and cover signals of every row, texts blended, shape (n, 4).
+        sampled: All signals of a fixed sample of skills, shape (s, 8).
+        moments: Mean and deviation of every signal over the roster, each of shape (8,): those of
+            words and n-grams over all rows, those of vectors and tokens over the sample.
     """
 
     vectors: Floats
     texts: Sequence[Text]
     lexical: Floats
+    sampled: Floats
     moments: tuple[Floats, Floats]
 
 
@@ -60,16 +62,10 @@ class RowView:
     Attributes:
         rows: The rows, shape (c,).
         index: Vectors and tokens.
-        chars: Packed character n-grams.
-        char_starts: Where each skill's begin.
-        char_norms: Their norms.
     """
 
     rows: NDArray[np.int64]
     index: SkillIndex
-    chars: NDArray[np.uint32]
-    char_starts: NDArray[np.int64]
-    char_norms: Floats
 
 
 def signals_of(view: RowView, text: Text) -> Floats:
@@ -83,9 +79,9 @@ def signals_of(view: RowView, text: Text) -> Floats:
         "passage": np.maximum.reduceat(index.passages @ text.pooled, index.passage_starts[:-1]),
         "late": late_interaction(index, text.tokens, text.importance),
         "word": lexical[:, 0],
-        "char": char_scores(text.chars, view.chars, view.char_starts, view.char_norms),
-        "front": lexical[:, 1],
-        "cover": lexical[:, 2],
+        "char": lexical[:, 1],
+        "front": lexical[:, 2],
+        "cover": lexical[:, 3],
     }
     return np.stack([columns[name] for name in NAMES], axis=1).astype(np.float32)
 
@@ -115,3 +111,20 @@ def column_slopes(wide: Linear, spread: Floats) -> Floats:
     standard = np.where(spread > 1e-6, weights[0] / np.maximum(spread, 1e-6), 0.0)
     slopes: Floats = (standard + weights[1] + weights[2]).astype(np.float32)
     return slopes
+
+
+def selection_slopes(slopes: Floats, seen: Prepared) -> Floats:
+    """Slopes by which candidates are chosen: the late interaction, which is not known for every
+    skill, is guessed from the vectors and the words covered.
+
+    The guess is a ridge regression over the sample of skills (Hoerl and Kennard 1970).
+    """
+    given = seen.sampled[:, _GUESSED_BY]
+    spread = np.maximum(given.std(axis=0), 1e-6)
+    z = (given - given.mean(axis=0)) / spread
+    late = seen.sampled[:, _LATE] - seen.sampled[:, _LATE].mean()
+    weights = np.linalg.solve(z.T @ z + 0.05 * len(z) * np.eye(z.shape[1]), z.T @ late) / spread
+    chosen = slopes.copy()
+    chosen[_GUESSED_BY] += slopes[_LATE] * weights
+    chosen[_LATE] = 0.0
+    return chosen

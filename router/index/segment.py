@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.index.arrays import Array, ArrayFileError, map_arrays, write_arrays
-from router.index.lexical import CharRows, Postings, Vocabulary
+from router.index.lexical import Postings, Vocabulary, slices
 
 STEM = "segment"
 
@@ -40,6 +40,7 @@ class Segment:
         word: Words over all text.
         front: Words over name, category and description.
         char: Character n-grams over all text.
+        reader: Reads tokens.
     """
 
     path: Path
@@ -55,7 +56,8 @@ class Segment:
     token_rows: NDArray[np.int32]
     word: Postings
     front: Postings
-    char: CharRows
+    char: Postings
+    reader: FileReader
 
     def __len__(self) -> int:
         return len(self.keys)
@@ -80,24 +82,20 @@ class Segment:
         """
         arrays, _ = map_arrays(path, verify)
         try:
+            reader = FileReader(path)  # from here on the file may be removed
             segment = cls(
                 path=path,
                 **{name: arrays[name] for name in _PLAIN},  # type: ignore[arg-type]
-                word=_postings(arrays, "word"),
-                front=_postings(arrays, "front"),
-                char=CharRows(
-                    _vocabulary(arrays, "char"),
-                    arrays["char.starts"],  # type: ignore[arg-type]
-                    arrays["char.packed"],  # type: ignore[arg-type]
-                    arrays["char.norms"],  # type: ignore[arg-type]
-                ),
+                word=_postings(arrays, "word", reader),
+                front=_postings(arrays, "front", reader),
+                char=_postings(arrays, "char", reader),
+                reader=reader,
             )
             problem = _problem(segment, dimension, token_dimension)
         except (KeyError, IndexError, TypeError) as error:
             raise ArrayFileError(f"{path}: lacks an array ({error})") from error
         if problem:
             raise ArrayFileError(f"{path}: {problem}")
-        _ = segment._reader  # from here on the file may be removed
         return segment
 
     def unit(self, ids: NDArray[np.integer[Any]]) -> NDArray[np.float32]:
@@ -111,24 +109,14 @@ class Segment:
         return self.passages[self.passage_starts[row] : self.passage_starts[row + 1]]
 
     def read_tokens(self, rows: Sequence[int]) -> list[NDArray[np.int8]]:
-        """Token vectors of some skills, read rather than mapped: see `_Reader`."""
+        """Token vectors of some skills, read rather than mapped: see `FileReader`."""
         owners = self.token_rows[list(rows)]
         width = self.tokens.shape[1]
-        spans = [(int(self.token_starts[o]), int(self.token_starts[o + 1])) for o in owners]
-        return [
-            part.reshape(-1, width)
-            for part in self._reader.rows(self.tokens, [(a * width, b * width) for a, b in spans])
-        ]
-
-    def read_chars(self, rows: Sequence[int]) -> list[NDArray[np.uint32]]:
-        """Packed character n-grams of some skills."""
-        starts = self.char.starts
-        spans = [(int(starts[row]), int(starts[row + 1])) for row in rows]
-        return list(self._reader.rows(self.char.packed, spans))
-
-    @cached_property
-    def _reader(self) -> _Reader:
-        return _Reader(self.path)
+        firsts, lasts = self.token_starts[owners], self.token_starts[owners + 1]
+        spans = list(zip((firsts * width).tolist(), (lasts * width).tolist(), strict=True))
+        flat = self.reader.runs(self.tokens, spans).reshape(-1, width)
+        ends = np.cumsum(lasts - firsts).tolist()
+        return [flat[first:last] for first, last in zip([0, *ends], ends, strict=False)]
 
 
 _PLAIN = (
@@ -137,26 +125,35 @@ _PLAIN = (
 )  # fmt: skip
 
 
-class _Reader:
+_PARTS = ("starts", "entries", "norms")
+
+
+class FileReader:
     """Reads runs of a mapped array through the file.
 
     Every page of a mapping that was ever touched counts as the process's memory. Tokens and
-    n-grams are most of a segment, and a turn needs those of a few hundred skills: read, they stay
-    in the system's page cache, which all processes share, and leave the process no larger.
+    postings are most of a segment, and a turn needs those of a few hundred skills and terms: read,
+    they stay in the system's page cache, which all processes share, and leave the process no
+    larger.
     """
 
     def __init__(self, path: Path) -> None:
         self._file = path.open("rb", buffering=0)
 
-    def rows(self, array: Array, spans: Sequence[tuple[int, int]]) -> Iterator[Any]:
-        """Runs of a flat array, or of one seen as flat; spans count elements."""
-        if not hasattr(os, "pread"):  # Windows
-            yield from (array.reshape(-1)[first:last] for first, last in spans)
-            return
+    def runs(self, array: Array, spans: Sequence[tuple[int, int]]) -> Any:
+        """Runs of an array seen as flat, one after another; see `lexical.Runs`."""
+        whole = array.reshape(-1)
+        if not hasattr(os, "preadv"):  # Windows
+            return slices(whole, spans)
         base, size = file_offset(array), array.dtype.itemsize
+        found = np.empty(sum(last - first for first, last in spans), array.dtype)
+        room, at, handle = memoryview(found).cast("B"), 0, self._file.fileno()
         for first, last in spans:
-            data = os.pread(self._file.fileno(), (last - first) * size, base + first * size)
-            yield np.frombuffer(data, array.dtype)
+            length = (last - first) * size
+            if os.preadv(handle, [room[at : at + length]], base + first * size) != length:
+                raise OSError(f"{self._file.name} was cut while it was open")
+            at += length
+        return found
 
 
 def file_offset(array: Array) -> int:
@@ -178,28 +175,21 @@ def write_segment(folder: Path, arrays: dict[str, Array | Sequence[Array]]) -> P
     return write_arrays(folder, STEM, arrays)
 
 
-def flat(word: Postings, front: Postings, char: CharRows) -> dict[str, Array | Sequence[Array]]:
+def flat(**lexical: Postings) -> dict[str, Array | Sequence[Array]]:
     """The lexical arrays under the names they have in a file."""
     arrays: dict[str, Array | Sequence[Array]] = {}
-    for name, postings in (("word", word), ("front", front)):
+    for name, postings in lexical.items():
         arrays[f"{name}.terms"] = postings.vocabulary.terms
         arrays[f"{name}.frequency"] = postings.vocabulary.frequency
-        for part in ("starts", "rows", "counts", "norms"):
+        for part in _PARTS:
             arrays[f"{name}.{part}"] = getattr(postings, part)
-    arrays["char.terms"] = char.vocabulary.terms
-    arrays["char.frequency"] = char.vocabulary.frequency
-    for part in ("starts", "packed", "norms"):
-        arrays[f"char.{part}"] = getattr(char, part)
     return arrays
 
 
-def _vocabulary(arrays: dict[str, Array], name: str) -> Vocabulary:
-    return Vocabulary(arrays[f"{name}.terms"], arrays[f"{name}.frequency"])  # type: ignore[arg-type]
-
-
-def _postings(arrays: dict[str, Array], name: str) -> Postings:
-    parts = (arrays[f"{name}.{part}"] for part in ("starts", "rows", "counts", "norms"))
-    return Postings(_vocabulary(arrays, name), *parts)  # type: ignore[arg-type]
+def _postings(arrays: dict[str, Array], name: str, reader: FileReader) -> Postings:
+    terms, frequency = arrays[f"{name}.terms"], arrays[f"{name}.frequency"]
+    parts = (arrays[f"{name}.{part}"] for part in _PARTS)
+    return Postings(Vocabulary(terms, frequency), *parts, reader.runs)  # type: ignore[arg-type]
 
 
 def _problem(segment: Segment, dimension: int, token_dimension: int) -> str | None:
@@ -218,18 +208,15 @@ def _problem(segment: Segment, dimension: int, token_dimension: int) -> str | No
         len(segment.documents) == len(segment.summaries) == len(segment.token_rows) == m,
         _partition(segment.passage_starts, m, len(segment.passages)),
         _partition(segment.token_starts, len(segment.token_starts) - 1, len(segment.tokens)),
-        _partition(segment.char.starts, m, len(segment.char.packed)),
-        len(segment.char.norms) == m,
     ]
     ids = (segment.documents, segment.summaries, segment.passages)
     inside = all(not len(one) or (one.min() >= 0 and one.max() < u) for one in ids)
     token_rows = segment.token_rows
     inside &= not m or (token_rows.min() >= 0 and token_rows.max() < len(segment.token_starts) - 1)
-    for postings in (segment.word, segment.front):
+    for postings in (segment.word, segment.front, segment.char):
         v = len(postings.vocabulary.terms)
         lengths += [
-            _partition(postings.starts, v, len(postings.rows)),
-            len(postings.counts) == len(postings.rows),
+            _partition(postings.starts, v, len(postings.entries)),
             len(postings.norms) == m,
             len(postings.vocabulary.frequency) == v,
         ]

@@ -73,19 +73,3 @@ def make_view(
 
 def _starts(parts: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
     return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
-
-
-def read_chars(
-    segments: Sequence[Segment], offsets: NDArray[np.int64], rows: NDArray[np.int64]
-) -> tuple[NDArray[np.uint32], NDArray[np.int64], NDArray[np.float32]]:
-    """Character n-grams of some skills: packed, where each skill's begin, and their norms."""
-    owners = np.searchsorted(offsets, rows, side="right") - 1
-    parts = [np.zeros(0, np.uint32)] * len(rows)
-    norms = np.ones(len(rows), np.float32)
-    for at, segment in enumerate(segments):
-        places = np.flatnonzero(owners == at)
-        own = rows[places] - offsets[at]
-        norms[places] = segment.char.norms[own]
-        for place, read in zip(places.tolist(), segment.read_chars(own.tolist()), strict=True):
-            parts[place] = read
-    return np.concatenate([np.zeros(0, np.uint32), *parts]), _starts(parts), norms

@@ -3,51 +3,44 @@
 from __future__ import annotations
 
 import base64
+from collections.abc import Callable
 
 import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from router.index.lexical import char_rows, invert, pack_chars, pack_words
+from router.index.lexical import invert, pack_terms
 from router.index.product import GRAPH, Int8Product
-from router.index.query import char_query, char_scores, word_query, word_scores
-from router.local.lexical import LexicalIndex, char_terms, word_terms
+from router.index.query import query, scores
+from router.local.lexical import LexicalIndex, Terms, char_terms, word_terms
 
 TEXTS = st.lists(st.text("abc d", max_size=30), min_size=1, max_size=8)
 
 
-@settings(max_examples=60, deadline=None)
+@pytest.mark.parametrize("terms_of", [word_terms, char_terms])
+@settings(max_examples=40, deadline=None)
 @given(TEXTS, st.text("abc d", max_size=20))
-def test_word_scores_are_those_of_the_index_in_memory(texts: list[str], query: str) -> None:
-    terms = [word_terms(text) for text in texts]
+def test_scores_are_those_of_the_index_in_memory(
+    terms_of: Callable[[str], Terms], texts: list[str], text: str
+) -> None:
+    terms = [terms_of(one) for one in texts]
     whole = LexicalIndex.build(terms)
-    packed = np.concatenate([pack_words(row, one) for row, one in enumerate(terms)])
+    packed = np.concatenate([pack_terms(row, one) for row, one in enumerate(terms)])
     postings = invert(packed, len(texts))
-    cosine, cover = word_scores(word_query(query, [postings], len(texts)), postings)
-    assert np.allclose(cosine, whole.scores(word_terms(query)), atol=1e-5)
-    assert np.allclose(cover, whole.coverage(word_terms(query)), atol=1e-5)
-
-
-@settings(max_examples=60, deadline=None)
-@given(TEXTS, st.text("abc d", max_size=20))
-def test_character_scores_are_those_of_the_index_in_memory(texts: list[str], query: str) -> None:
-    terms = [char_terms(text) for text in texts]
-    rows = char_rows([pack_chars(one) for one in terms])
-    asked = char_query(query, [rows.vocabulary], len(texts))
-    found = char_scores(asked, rows.packed, rows.starts, rows.norms)
-    assert np.allclose(found, LexicalIndex.build(terms).scores(char_terms(query)), atol=1e-5)
+    asked = terms_of(text)
+    cosine, cover = scores(query(asked, [postings], len(texts)), postings, coverage=True)
+    assert np.allclose(cosine, whole.scores(asked), atol=1e-5)
+    assert np.allclose(cover, whole.coverage(asked), atol=1e-5)
 
 
 @settings(max_examples=40, deadline=None)
-@given(TEXTS, st.integers(0, 8))
-def test_postings_survive_being_packed_again(texts: list[str], at: int) -> None:
+@given(TEXTS)
+def test_postings_survive_being_packed_again(texts: list[str]) -> None:
     terms = [word_terms(text) for text in texts]
-    packed = np.concatenate([pack_words(row, one) for row, one in enumerate(terms)])
-    postings = invert(packed.copy(), len(texts))
-    again = postings.packed(at)
-    moved = np.concatenate([pack_words(row + at, one) for row, one in enumerate(terms)])
-    assert np.array_equal(np.sort(again), np.sort(moved))
+    packed = np.concatenate([pack_terms(row, one) for row, one in enumerate(terms)])
+    again = invert(packed.copy(), len(texts)).packed()
+    assert np.array_equal(again, np.sort(packed))
 
 
 @pytest.mark.parametrize("rows", [0, 1, 7, 300])
