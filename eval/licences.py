@@ -139,9 +139,8 @@ def _closure(requirements: Sequence[str]) -> Iterator[str]:
 def _licence(package: metadata.Distribution) -> str:
     """The licence expression; else what the classifiers or the old field say, shortened."""
     about = package.metadata
-    expression = about.get("License-Expression")
-    if expression:
-        return str(expression)
+    if "License-Expression" in about:
+        return str(about["License-Expression"])
     classifiers = [
         text.split(" :: ")[-1]
         for text in about.get_all("Classifier") or ()
@@ -149,7 +148,7 @@ def _licence(package: metadata.Distribution) -> str:
     ]
     if classifiers:
         return "; ".join(classifiers)
-    first = (about.get("License") or "").strip().split("\n")[0][:60].replace("|", "/")
+    first = (about["License"] if "License" in about else "").strip().split("\n")[0][:60].replace("|", "/")
     return first or "unknown"
 
 
