@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from router.index.arrays import Array
 from router.local.lexical import Terms
 
 MOST_ROWS = 1 << 24
@@ -25,7 +25,7 @@ _AT_ONCE = 1 << 24
 TF = np.concatenate([[0.0], 1.0 + np.log(np.arange(1, 256))]).astype(np.float32)
 """Sublinear term frequency of each count, 0 to 255."""
 
-Runs = Callable[[Array, Sequence[tuple[int, int]]], Array]
+Runs = Callable[[Any, Sequence[tuple[int, int]]], Any]
 """Runs of a flat array, one after another; the spans count elements."""
 
 
@@ -37,7 +37,7 @@ def pack_terms(row: int, terms: Terms) -> NDArray[np.uint64]:
     return packed
 
 
-def slices(array: Array, spans: Sequence[tuple[int, int]]) -> Array:
+def slices(array: Any, spans: Sequence[tuple[int, int]]) -> Any:
     """`Runs` of an array in memory."""
     parts = [array[first:last] for first, last in spans]
     return np.concatenate([array[:0], *parts])
@@ -95,7 +95,7 @@ class Postings:
         """Postings of some terms: rows, counts, where each term's begin, and which are known."""
         at, known = self.vocabulary.find(terms)
         spans = list(zip(self.starts[at].tolist(), self.starts[at + 1].tolist(), strict=True))
-        entries = self.runs(self.entries, spans)
+        entries: NDArray[np.uint32] = self.runs(self.entries, spans)
         starts = np.cumsum([0, *(last - first for first, last in spans)])
         rows = (entries >> np.uint32(_ROW_AT)).astype(np.int32)
         return rows, entries & _COUNT, starts.astype(np.int32), known

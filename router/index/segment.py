@@ -147,7 +147,7 @@ class FileReader:
             return slices(whole, spans)
         base, size = file_offset(array), array.dtype.itemsize
         found = np.empty(sum(last - first for first, last in spans), array.dtype)
-        room, at, handle = memoryview(found).cast("B"), 0, self._file.fileno()
+        room, at, handle = found.data.cast("B"), 0, self._file.fileno()
         for first, last in spans:
             length = (last - first) * size
             if os.preadv(handle, [room[at : at + length]], base + first * size) != length:
@@ -187,9 +187,10 @@ def flat(**lexical: Postings) -> dict[str, Array | Sequence[Array]]:
 
 
 def _postings(arrays: dict[str, Array], name: str, reader: FileReader) -> Postings:
-    terms, frequency = arrays[f"{name}.terms"], arrays[f"{name}.frequency"]
-    parts = (arrays[f"{name}.{part}"] for part in _PARTS)
-    return Postings(Vocabulary(terms, frequency), *parts, reader.runs)  # type: ignore[arg-type]
+    parts: dict[str, Any] = {part: arrays[f"{name}.{part}"] for part in _PARTS}
+    terms: Any = arrays[f"{name}.terms"]
+    frequency: Any = arrays[f"{name}.frequency"]
+    return Postings(Vocabulary(terms, frequency), **parts, runs=reader.runs)
 
 
 def _problem(segment: Segment, dimension: int, token_dimension: int) -> str | None:
