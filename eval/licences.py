@@ -148,7 +148,8 @@ def _licence(package: metadata.Distribution) -> str:
     ]
     if classifiers:
         return "; ".join(classifiers)
-    first = (about["License"] if "License" in about else "").strip().split("\n")[0][:60].replace("|", "/")
+    old = (about.get_all("License") or [""])[0]
+    first = old.strip().split("\n")[0][:60].replace("|", "/")
     return first or "unknown"
 
 
