@@ -54,7 +54,7 @@ def standardized(matrix: Matrix, moments: tuple[Matrix, Matrix] | None = None) -
     mean: Matrix = moments[0] if moments else matrix.mean(axis=0).astype(np.float32)
     spread: Matrix = moments[1] if moments else matrix.std(axis=0).astype(np.float32)
     centred: Matrix = matrix - mean
-    scores: Matrix = centred / np.maximum(spread, 1e-6)
+    scores: Matrix = np.divide(centred, np.maximum(spread, 1e-6), dtype=np.float32)
     scores[:, spread <= 1e-6] = 0.0
     return scores
 
