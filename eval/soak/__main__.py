@@ -36,7 +36,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(line)
     if options.json:
         write_whole(options.json, json.dumps(found, indent=2) + "\n")
-    return 0 if all(found["met"].values()) else 1
+    if not all(found["met"].values()):
+        print(f"\nthe end of the service's log:\n{found['service_log']}", file=sys.stderr)
+        return 1
+    return 0
 
 
 def soak(place: Path, seconds: float, clients: int, seed: int = 1) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from roster import Roster
 from roster.layers import layered
+from roster.loading import skill_from_bytes
 
 _TASKS = (
     "mend kites",
@@ -28,6 +29,7 @@ _TASKS = (
     "dye wool",
 )
 _GAP_S = 0.05
+_LONG_S = 0.2
 
 
 class ChangingSkills:
@@ -113,10 +115,26 @@ class ChangingSkills:
     def _write_slowly(self, name: str, task: str) -> None:
         """In place, in two halves: between them the file is half a skill."""
         data = self._text(name, task).encode()
+        half = data[: len(data) // 2]
+        began = time.monotonic()
         with self._file(name).open("wb", buffering=0) as file:
-            file.write(data[: len(data) // 2])
+            file.write(half)
             time.sleep(_GAP_S)
             file.write(data[len(data) // 2 :])
+        if time.monotonic() - began > _LONG_S:
+            # On a busy machine the pause was one that nobody can tell from an end.
+            self.changes["slowly, with a long pause"] += 1
+            self._note_half(name, half)
+
+    def _note_half(self, name: str, half: bytes) -> None:
+        whole = layered([str(self.folder)])
+        skill, _ = skill_from_bytes(half, str(self._file(name)), name)
+        for roster in (
+            Roster(skill if one.name == name and skill else one for one in whole),
+            Roster(one for one in whole if one.name != name),
+        ):
+            with self._lock:
+                self.known[roster.digest] = frozenset(roster.names)
 
     def _break(self, kind: str, name: str) -> None:
         file = self._file(name)

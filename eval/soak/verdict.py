@@ -66,6 +66,7 @@ def verdict(
         "log_lines": lines,
         "torn_log_lines": torn,
         "leftovers": leftovers,
+        "service_log": service.errors.read_text("utf-8", "replace")[-4_000:],
         "met": {
             "nothing but clean answers and clean errors": not faults,
             "no connection lost while the service ran": not lost,

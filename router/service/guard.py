@@ -102,6 +102,12 @@ class Guard:
                     await self._app(scope, receive, watched)
             except Refusal as refusal:
                 await refusal.response()(scope, receive, watched)
+            except asyncio.CancelledError:
+                # The time to finish what is in work is over: the service leaves.
+                if not status:
+                    leaving = Refusal(503, "the service is leaving; ask again in a moment")
+                    await leaving.response()(scope, receive, watched)
+                raise
             except Exception:
                 if status:
                     raise  # half an answer is out: the connection has to go

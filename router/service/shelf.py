@@ -24,6 +24,12 @@ _log = logging.getLogger(__name__)
 _MOST_OF_A_CORE = 0.05
 """Share of one core that watching may take: large trees are looked at less often."""
 
+_FRESH_S = 0.3
+"""Age in seconds below which a file may still be in the making."""
+
+_TRIES = 4
+"""First loads of a folder that is being written, before it is taken as it is."""
+
 
 @dataclass
 class Shelved:
@@ -138,8 +144,8 @@ class Shelf:
 
     async def _first_load(self, entry: Shelved) -> Router:
         try:
-            fingerprint = await asyncio.to_thread(entry.source.fingerprint)
-            router = await self._in_loader(lambda: self._make(entry.source.load()))
+            roster, fingerprint = await self._read_still(entry.source)
+            router = await self._in_loader(lambda: self._make(roster))
         except (RosterError, RouterError) as error:
             self._shelved.pop(entry.source, None)
             raise Refusal(422, f"the roster cannot be loaded: {error}"[:2000]) from error
@@ -150,21 +156,46 @@ class Shelf:
         entry.router, entry.loaded_at = router, time.time()
         return router
 
+    async def _read_still(self, source: Source) -> tuple[Roster, str]:
+        """A roster and the state of its files, read while nobody writes them.
+
+        A file that was changed a moment ago may be half of one. A folder that never comes to rest
+        is read as it is in the end.
+        """
+        for last in (*(False,) * _TRIES, True):
+            seen = await asyncio.to_thread(source.fingerprint)
+            try:
+                roster = await self._in_loader(source.load)
+            except RosterError:
+                if last or not await self._is_written(source, seen):
+                    raise
+            else:
+                if last or not await self._is_written(source, seen):
+                    break
+        return roster, seen
+
+    async def _is_written(self, source: Source, seen: str) -> bool:
+        if await asyncio.to_thread(source.changed_within, _FRESH_S):
+            await asyncio.sleep(_FRESH_S)
+        return await asyncio.to_thread(source.fingerprint) != seen
+
     async def watch(self, every_s: float) -> None:
         """Look at the files of all rosters again and again, and swap in what has changed."""
         while True:
-            started = time.perf_counter()
+            took = 0.0
             for entry in list(self._shelved.values()):
                 if entry.router is not None:
+                    started = time.perf_counter()
                     try:
-                        await self._look(entry, entry.router)
+                        seen = await asyncio.to_thread(entry.source.fingerprint)
+                        # Reading a change costs what it costs: only looking is done for nothing.
+                        took += time.perf_counter() - started
+                        await self._look(entry, entry.router, seen)
                     except Exception:  # the next look may fare better
                         _log.exception("%s: cannot be watched", entry.source.paths)
-            took = time.perf_counter() - started
             await asyncio.sleep(max(every_s, took / _MOST_OF_A_CORE))
 
-    async def _look(self, entry: Shelved, router: Router) -> None:
-        seen = await asyncio.to_thread(entry.source.fingerprint)
+    async def _look(self, entry: Shelved, router: Router, seen: str) -> None:
         settled, entry.last_seen = seen == entry.last_seen, seen
         if seen == entry.fingerprint:
             if entry.problem:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import time
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +67,19 @@ class Source:
                 state.update(_stamp(item.path))
             state.update(f"{len(found)} {problems}".encode("utf-8", "surrogatepass"))
         return state.hexdigest()
+
+    def changed_within(self, seconds: float) -> bool:
+        """Whether a skill file was written in the last so many seconds."""
+        since = time.time() - seconds
+        for path in self.paths:
+            files = [item.path for item in discover(path)[0]] if Path(path).is_dir() else [path]
+            for file in files:
+                try:
+                    if Path(file).stat().st_mtime > since:
+                        return True
+                except (OSError, ValueError):
+                    continue
+        return False
 
 
 def _stamp(path: str) -> bytes:

@@ -45,6 +45,7 @@ def judged(place: Path, **changes: Any) -> dict[str, Any]:
     service.starts, service.resident = 2, [[50.0] * 5, changes.pop("resident", [100.0] * 40)]
     service.down = [(10.0, 12.0)]
     service.cache.mkdir()
+    service.errors.touch()
     for number in range(changes.pop("drafts", 0)):
         (service.cache / f"{number}.tmp").touch()
     service.decisions.write_text(changes.pop("log", '{"name": null}\n' * 9))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import tempfile
 from collections.abc import Iterator
@@ -17,6 +18,8 @@ def skills(tmp_path: Path) -> Path:
     folder = tmp_path / "skills"
     write_skill(folder, "kite-repair", "Mend torn kite sails and broken spars.")
     write_skill(folder, "bread-bake", "Bake sourdough bread from a starter.", "requires: [oven]\n")
+    for file in folder.glob("*/SKILL.md"):
+        os.utime(file, (1e9, 1e9))  # written long ago: a first load need not wait for more
     return folder
 
 

@@ -125,6 +125,21 @@ def _refuses(service: Running) -> bool:
     return False
 
 
+def test_what_cannot_be_finished_is_refused_cleanly(skills: Path) -> None:
+    answers: list[httpx.Response] = []
+    with running(skills, drain_s=1.0) as service:
+        asking = threading.Thread(target=lambda: answers.append(service.post({"request": "wait"})))
+        asking.start()
+        until(lambda: service.get("/healthz").json()["inflight"] == 1)
+        service.server.stop()
+        asking.join(15)
+        service.gate.set()
+    (answer,) = answers
+    assert answer.status_code == 503
+    assert answer.headers["content-type"] == "application/problem+json"
+    assert "leaving" in answer.json()["detail"]
+
+
 def test_it_leaves_when_nobody_asks(skills: Path) -> None:
     with running(skills, idle_s=0.6) as service:
         for _ in range(4):

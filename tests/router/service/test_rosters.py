@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,52 @@ def test_skills_of_a_plugin_bear_its_name(skills: Path) -> None:
 def test_a_roster_can_be_made_ready_before_anybody_asks(skills: Path) -> None:
     with running(skills, warm=(Layer(str(skills), "club"),)) as service:
         until(lambda: [r["state"] for r in service.get("/healthz").json()["rosters"]] == ["ready"])
+
+
+def test_a_file_in_the_making_is_not_read_by_half(skills: Path) -> None:
+    file = skills / "kite-repair" / "SKILL.md"
+    whole = file.read_bytes().replace(b"Do it.", b"Do it. " * 50)
+    file.write_bytes(whole[: len(whole) // 2])
+
+    def finish() -> None:
+        time.sleep(0.15)
+        file.write_bytes(whole)
+
+    writer = threading.Thread(target=finish)
+    with running(skills) as service:
+        writer.start()
+        answer = service.post(KITE).json()
+        writer.join()
+        assert answer["roster_digest"] == Roster.from_directory(skills).digest
+
+
+def test_a_folder_that_never_rests_is_served_all_the_same(skills: Path) -> None:
+    stop = threading.Event()
+
+    def keep_writing() -> None:
+        while not stop.wait(0.02):
+            write_skill(skills, "kite-repair", f"Mend torn kite sails, {time.monotonic()}.")
+
+    writer = threading.Thread(target=keep_writing)
+    writer.start()
+    try:
+        with running(skills) as service:
+            assert service.post(KITE).json()["name"] == "kite-repair"
+    finally:
+        stop.set()
+        writer.join()
+
+
+def test_a_slow_index_does_not_make_the_next_look_late(skills: Path) -> None:
+    def slow(roster: Roster) -> Router:
+        time.sleep(0.6)
+        return Router(roster, WordJudge(threading.Event()), Thresholds())
+
+    with running(skills, slow, watch_s=0.05) as service:
+        service.post(KITE)
+        for number in range(2):
+            write_skill(skills, f"sail-{number}", "Sew a new sail from ripstop nylon.")
+            began = time.monotonic()
+            until(lambda: roster(service)["skills"] == 3 + number)  # noqa: B023
+            # Twenty times the 0.6 s of the index would be 12 s.
+            assert time.monotonic() - began < 6.0
