@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+from roster.text import visible
+
 
 class StoreError(ValueError):
     """The store cannot be opened, read or written."""
+
+    def __init__(self, message: str) -> None:
+        """Write control and hidden characters of names and labels as escapes."""
+        super().__init__(visible(message))
 
 
 class StageRefusedError(StoreError):

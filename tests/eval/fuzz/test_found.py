@@ -131,6 +131,16 @@ def test_a_damaged_file_is_not_exported(store: Path, tmp_path: Path) -> None:
     assert not (tmp_path / "export.jsonl").exists()
 
 
+def test_a_label_of_a_damaged_store_is_quoted_visibly(store: Path, tmp_path: Path) -> None:
+    digest = "\x00\x1b[2J" + "0" * 58
+    spoil(
+        store, "UPDATE versions SET content = 'x', content_sha256 = ? WHERE kind = 'skill'", digest
+    )
+    with Store(store) as opened, pytest.raises(StoreError) as raised:
+        opened.skills.stage(read_source(tmp_path / "opening.toml"))
+    assert "\\x00" in str(raised.value) and "\x1b" not in str(raised.value)
+
+
 @pytest.mark.parametrize("store_class", [Store, ResultStore])
 def test_a_damaged_schema_is_quoted_visibly(store_class: type, tmp_path: Path) -> None:
     path = tmp_path / "s.sqlite"
