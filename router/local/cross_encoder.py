@@ -55,8 +55,8 @@ class CrossEncoderScorer:
                 f"the reranker {name!r} has {outputs} outputs; a reranker gives one score a pair"
             )
         self.name = name
-        limit = int(self._model.max_length or _MOST_TOKENS)
-        self._model.max_length = min(limit, _MOST_TOKENS)
+        limit = int(self._model.max_seq_length or _MOST_TOKENS)
+        self._model.max_seq_length = min(limit, _MOST_TOKENS)
         state = hashlib.sha256()
         for key, value in sorted(self._model.model.state_dict().items()):
             state.update(key.encode())

@@ -168,7 +168,7 @@ class Heads(BaseModel):
             heads = cls.model_validate(
                 {**json.loads(raw), "digest": hashlib.sha256(raw).hexdigest()}
             )
-        except (ValueError, ValidationError, RecursionError) as error:
+        except (TypeError, ValueError, ValidationError, RecursionError) as error:
             reason = str(error).splitlines()[0]
             raise WeightsError(
                 f"{path}: is not a heads file ({reason}); make it with skill-router train heads"

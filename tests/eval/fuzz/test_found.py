@@ -229,7 +229,6 @@ def test_trees_deeper_than_their_nodes_are_refused() -> None:
             Trees.model_validate({**node, "value": (1.0,), "base": 0.0, "depth": depth})
 
 
-@pytest.mark.xfail(reason="a heads file that is no JSON object ends in a TypeError")
 @pytest.mark.parametrize("content", [b"[]", b"5", b'"text"', b"null"])
 def test_a_heads_file_that_is_no_object_is_a_clean_error(content: bytes) -> None:
     with pytest.raises(RouterError, match="heads file"):

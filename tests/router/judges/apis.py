@@ -9,6 +9,7 @@ from typing import Any
 from pydantic import SecretStr
 
 from roster import Roster, Skill
+from roster.suspicion import Quarantine
 from router import Router
 from router.judges import JudgeSetup
 from router.proposals import Limits
@@ -122,7 +123,15 @@ def router_at(judge: str, url: str, roster: Roster = ROSTER, **changes: Any) -> 
         limits=limits,
         **{"timeout_s": 5.0, "max_retries": 2, **changes},
     )
-    return Router.load(roster, judge=judge, setup=setup, deadline_s=deadline_s)  # type: ignore[arg-type]
+    # What is planted must be harmless even where no quarantine takes it out.
+    quarantine = Quarantine.off()
+    return Router.load(
+        roster,
+        judge=judge,
+        setup=setup,
+        deadline_s=deadline_s,
+        quarantine=quarantine,  # type: ignore[arg-type]
+    )
 
 
 def names_asked(request: Mapping[str, Any]) -> Sequence[str]:

@@ -65,7 +65,11 @@ def deep(levels: int) -> bytes:
         (b'{"request": "a", "full": "yes"}', 422, "full"),
         (b'{"request": "a", "rooster": []}', 422, "rooster"),
         (b'{"request": "a", "roster": []}', 422, "roster"),
-        (json.dumps({"request": "a", "roster": ["/x"] * 100}).encode(), 422, "roster"),
+        (
+            json.dumps({"request": "a", "roster": [f"/x{n}" for n in range(1_000)]}).encode(),
+            422,
+            "roster",
+        ),
         (b'{"request": "a", "roster": ["skills"]}', 422, "absolute"),
         (b'{"request": "a", "roster": ["/tmp/\\u0000"]}', 422, "absolute"),
         (b'{"request": "a", "roster": ["/tmp/../etc"]}', 422, "'..'"),
