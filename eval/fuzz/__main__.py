@@ -28,7 +28,15 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--replay", type=Path, help="feed this one input to the target")
     parser.add_argument("--json", type=Path, help="write the figures as JSON")
     options = parser.parse_args(arguments)
-    logging.disable(logging.CRITICAL)
+    before = logging.root.manager.disable
+    logging.disable(logging.CRITICAL)  # every refusal would be logged
+    try:
+        return _run(options)
+    finally:
+        logging.disable(before)
+
+
+def _run(options: argparse.Namespace) -> int:
     names = options.target or NAMES
     with tempfile.TemporaryDirectory() as folder, open_targets(Path(folder), names) as chosen:
         if options.replay:
