@@ -12,7 +12,7 @@ from contextlib import ExitStack
 from pathlib import Path
 
 from eval.fuzz.generate import Random, dumped, record, text
-from eval.fuzz.service import Running, running
+from eval.fuzz.service import MAX_BODY, Running, running
 from eval.fuzz.target import Target, clean, require
 from eval.fuzz.targets.hook import build_payload
 from eval.fuzz.targets.replies import build_system_one
@@ -81,6 +81,8 @@ class _Posted:
             except (http.client.RemoteDisconnected, ConnectionError):
                 # It may close a connection between two requests; twice in a row it may not.
                 self._connection.close()
+                if len(body) > MAX_BODY:
+                    return False  # it hung up on a body that it will not take
                 require(not last, "no answer")
         if answer.status == 204:
             require(data == b"", "a 204 with a body")
@@ -116,6 +118,8 @@ def _feed_raw(service: Running, data: bytes) -> bool:
         return False  # hung up on: there was no whole request in it
     head, _, body = bytes(received).partition(b"\r\n\r\n")
     if head.startswith(b"HTTP/1.1 100 "):  # it had asked whether to go on
+        if not body:
+            return False  # and what came then was no body: hung up on
         head, _, body = body.partition(b"\r\n\r\n")
     found = re.match(rb"HTTP/1\.1 (\d{3})", head)
     require(found is not None, f"an answer that is not HTTP: {bytes(received[:200])!r}")
