@@ -28,6 +28,7 @@ from router.errors import RouterError
 from router.index.build import merged_segment, new_segment
 from router.index.bulk import Pace, embed_missing
 from router.index.embeddings import EmbeddingStore
+from router.index.lexical import MOST_ROWS
 from router.index.segment import STEM, Segment
 from router.index.texts import skill_texts
 from router.local.encoder import Encoder
@@ -96,8 +97,10 @@ class PoolFolder:
             report: Told how many texts are embedded.
 
         Raises:
-            RouterError: If the folder cannot be written.
+            RouterError: If the folder cannot be written, or there are too many skills.
         """
+        if len(skills) > MOST_ROWS:
+            raise RouterError(f"an index holds at most {MOST_ROWS:,} skills, not {len(skills):,}")
         path = self.path(skills)
         parts = self._read(path)
         if parts is not None:

@@ -25,6 +25,15 @@ _AT_ONCE = 1 << 24
 TF = np.concatenate([[0.0], 1.0 + np.log(np.arange(1, 256))]).astype(np.float32)
 """Sublinear term frequency of each count, 0 to 255."""
 
+
+def sublinear(counts: NDArray[np.uint32]) -> NDArray[np.float32]:
+    """`TF` of many counts, most of which are 1."""
+    found = np.ones(len(counts), np.float32)
+    more = np.flatnonzero(counts > 1)
+    found[more] = TF[counts[more]]
+    return found
+
+
 Runs = Callable[[Any, Sequence[tuple[int, int]]], Any]
 """Runs of a flat array, one after another; the spans count elements."""
 
@@ -97,7 +106,7 @@ class Postings:
         spans = list(zip(self.starts[at].tolist(), self.starts[at + 1].tolist(), strict=True))
         entries: NDArray[np.uint32] = self.runs(self.entries, spans)
         starts = np.cumsum([0, *(last - first for first, last in spans)])
-        rows = (entries >> np.uint32(_ROW_AT)).astype(np.int32)
+        rows = (entries >> np.uint32(_ROW_AT)).view(np.int32)
         return rows, entries & _COUNT, starts.astype(np.int32), known
 
     def packed(self) -> NDArray[np.uint64]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from router.index.lexical import TF, Postings, Vocabulary, idf
+from router.index.lexical import Postings, Vocabulary, idf, sublinear
 from router.local.lexical import LexicalIndex, Terms, word_terms
 
 
@@ -67,7 +67,7 @@ def scores(
     size = len(postings.norms)
     rows, counts, starts, known = postings.gather(asked.terms)
     shape = (size, len(starts) - 1)
-    table = csc_array((TF[counts], rows, starts), shape=shape)
+    table = csc_array((sublinear(counts), rows, starts), shape=shape)
     cosine = (table @ (asked.weights * asked.idf)[known]) / postings.norms
     if not coverage:
         return cosine.astype(np.float32), np.zeros(size, np.float32)
