@@ -25,7 +25,7 @@ lint: $(DEV_STAMP)
 install: $(DEV_STAMP)
 
 fuzz: $(DEV_STAMP)
-	@$(BIN)/python -m eval.fuzz --inputs 100000
+	@$(BIN)/python -m eval.fuzz --inputs 100000 --seed 3
 
 soak: $(DEV_STAMP)
 	@$(BIN)/python -m eval.soak --seconds 600
