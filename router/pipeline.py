@@ -139,17 +139,18 @@ class Router:
         Raises:
             RouterError: If anything of the setup is wrong (a file, the encoder, the weights).
         """
+        template = BlockTemplate()
         if profile is not None:
-            return cls._of_profile(
-                roster,
-                profile,
-                store,
-                (judge, thresholds, heads),
-                encoder,
-                cache,
-                progress,
-                quarantine,
-            )
+            if any(value is not None for value in (judge, thresholds, heads)):
+                raise RouterError(
+                    "a profile brings its own judge, thresholds and heads; give either the profile "
+                    "or those"
+                )
+            from router.profile import load_profile
+
+            loaded = load_profile(profile, roster, store)
+            template, heads = loaded.profile.template, loaded.heads
+            thresholds = loaded.profile.thresholds
         defended = _defended(roster, quarantine)
         eligible = defended.roster
         if judge is not None and judge not in ("local", "cascade"):
@@ -179,7 +180,7 @@ class Router:
             from router.judges import make_cascade
 
             cascade = make_cascade(eligible, setup)
-        return cls(
+        router = cls(
             roster,
             local,
             thresholds,
@@ -188,37 +189,7 @@ class Router:
             deadline_s=deadline_s,
             defended=defended,
         )
-
-    @classmethod
-    def _of_profile(
-        cls,
-        roster: Roster,
-        which: str,
-        store: str | Path | None,
-        excluded: tuple[object, ...],
-        encoder: str | Encoder | None,
-        cache: str | Path | None,
-        progress: Progress | None,
-        quarantine: Quarantine | str | Path | None,
-    ) -> Self:
-        from router.profile import load_profile
-
-        if any(value is not None for value in excluded):
-            raise RouterError(
-                "a profile brings its own judge, thresholds and heads; give either the profile or "
-                "those"
-            )
-        loaded = load_profile(which, roster, store)
-        router = cls.load(
-            roster,
-            thresholds=loaded.profile.thresholds,
-            encoder=encoder,
-            heads=loaded.heads,
-            cache=cache,
-            progress=progress,
-            quarantine=quarantine,
-        )
-        router.template = loaded.profile.template
+        router.template = template
         return router
 
     def suggest(

@@ -13,6 +13,7 @@ from roster.store import ListedFile, Staging, Store, StoreError, Versioned, defa
 from router.block import BlockTemplate
 from router.errors import RouterError
 from router.local.heads import Heads
+from router.local.pair_reread import pair_reread
 from router.thresholds import Thresholds
 
 
@@ -80,7 +81,7 @@ def make_profile(
     """
     learned = Heads.from_bytes(heads, "the heads file")
     if thresholds is None:
-        thresholds = Thresholds.model_validate(learned.thresholds)
+        thresholds = Thresholds.model_validate((pair_reread(learned) or learned).thresholds)
     bound = {
         "roster_digest": roster.digest,
         "weights_digest": learned.digest,

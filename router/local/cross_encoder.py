@@ -55,6 +55,7 @@ class CrossEncoderScorer:
                 f"the reranker {name!r} has {outputs} outputs; a reranker gives one score a pair"
             )
         self.name = name
+        self.token_dimension: int | None = None
         limit = int(self._model.max_seq_length or _MOST_TOKENS)
         self._model.max_seq_length = min(limit, _MOST_TOKENS)
         state = hashlib.sha256()

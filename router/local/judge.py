@@ -41,6 +41,9 @@ class LocalJudge:
         heads: The learned numbers.
         excerpt: Characters of a body that the reread sees.
         reread: The reread with a pair scorer, if there is to be one.
+
+    Raises:
+        WeightsError: If the pair scorer reads token vectors of another length than the encoder's.
     """
 
     def __init__(
@@ -57,6 +60,8 @@ class LocalJudge:
         self.looker = Whole(index, encoder) if isinstance(index, SkillIndex) else index
         self.heads = heads
         self._pair_reread = reread
+        if reread is not None:
+            reread.check(encoder)
         self._recent: OrderedDict[Turn, Look] = OrderedDict()
         self._lock = threading.Lock()
         self._reader = Reader()

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from router.errors import WeightsError
+from router.local.encoder import Encoder
 from router.local.features import pair_features
 from router.local.heads import Heads, RereadHead
 from router.local.pair_scorer import NONE, SHIPPED, OnnxPairScorer, PairScorer, load_pair_scorer
@@ -23,6 +24,20 @@ class PairReread:
     def __init__(self, scorer: PairScorer, head: RereadHead) -> None:
         self._scorer = scorer
         self._head = head
+
+    def check(self, encoder: Encoder) -> None:
+        """Raise when the pair scorer cannot read an encoder's token vectors.
+
+        Raises:
+            WeightsError: If they differ in length: better now than on every turn.
+        """
+        wanted = self._scorer.token_dimension
+        if wanted not in (None, encoder.token_dimension):
+            raise WeightsError(
+                f"the pair scorer {self._scorer.name!r} reads token vectors of length {wanted}, "
+                f"the encoder {encoder.name!r} makes them {encoder.token_dimension} long; train "
+                "one for it with skill-router train pair-scorer, or give reranker='none'"
+            )
 
     @property
     def thresholds(self) -> dict[str, float]:

@@ -24,10 +24,12 @@ class PairScorer(Protocol):
     Attributes:
         name: What it was loaded by.
         digest: Changes when the scores may change.
+        token_dimension: Length of the token vectors it reads; None when it reads the texts.
     """
 
     name: str
     digest: str
+    token_dimension: int | None
 
     def score(self, pairs: PairInput) -> NDArray[np.float32]:
         """How well each skill does what the request asks.
@@ -62,7 +64,7 @@ class OnnxPairScorer:
             # A pair is too little work to share: one thread, and turns run side by side.
             self._session: Any = session(graph.content, 1)
             self.name: str = graph.card["name"]
-            self._dimension: int = graph.card["dimension"]
+            self.token_dimension: int | None = int(graph.card["dimension"])
         except EncoderError:
             raise
         except Exception as error:  # onnxruntime raises types of its own
@@ -74,12 +76,6 @@ class OnnxPairScorer:
 
     def score(self, pairs: PairInput) -> NDArray[np.float32]:
         """Score the skills, each alone."""
-        if pairs.tokens.shape[1] != self._dimension:
-            raise EncoderError(
-                f"the pair scorer {self.name} reads token vectors of length {self._dimension}, the "
-                f"encoder makes them {pairs.tokens.shape[1]} long; train one for this encoder with "
-                "skill-router train pair-scorer"
-            )
         fixed = {"request": pairs.tokens[None], "importance": pairs.importance[None]}
         return np.array(
             [

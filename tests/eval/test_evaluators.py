@@ -32,6 +32,7 @@ from router.local.encoder import load_encoder
 from router.local.heads import shipped_heads
 from router.profile import Profile, make_profile
 from router.thresholds import Thresholds
+from router.turn import Turn
 
 TURNS = [
     LabelledTurn(text="bake a sourdough loaf from my starter", gold="bread-bake"),
@@ -162,6 +163,12 @@ def test_a_profile_is_activated_and_loaded(store: Store, pair: Roster, tmp_path:
     router = Router.load(pair, profile="active", store=store.path)
     assert (router.thresholds.gate, router.thresholds.fit) == (0.2, 0.25)
     assert Router.load(pair, profile="default", store=store.path).weights_digest
+    other = Router.load(pair, profile="active", store=store.path, reranker="none", deadline_s=7.0)
+    assert other.deadline_s == 7.0  # what a profile does not bring is not dropped
+    turn, skills = Turn(request="bake some bread"), list(pair)
+    assert other.judge.reread(turn, skills) != router.judge.reread(turn, skills)
+    by_default = _profile(pair, "2").record.thresholds
+    assert by_default.fit == Router.load(pair).thresholds.fit
     smaller = Roster.from_skills([pair["bread-bake"]])
     with pytest.raises(RouterError, match="no profile 'active' is active for this roster"):
         Router.load(smaller, profile="active", store=store.path)

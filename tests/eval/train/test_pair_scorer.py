@@ -29,6 +29,7 @@ from router.cli import main
 from router.local.encoder import Encoder
 from router.local.heads import Heads
 from router.local.onnx_encoder import OnnxEncoder
+from router.local.pair_reread import pair_reread
 from router.local.pair_scorer import OnnxPairScorer, load_pair_scorer
 from router.local.pair_text import PairInput
 from router.turn import Turn
@@ -151,6 +152,18 @@ def test_a_reranker_without_its_fits_names_the_command(
             roster, encoder=encoder, reranker=str(other), heads=made["heads.json"],
             cache=tmp_path / "cache",
         )  # fmt: skip
+
+
+def test_a_pair_scorer_of_another_encoder_is_refused_at_load(
+    made: dict[str, Path], encoder: Encoder
+) -> None:
+    heads = Heads.from_file(made["heads.json"])
+    scorer = OnnxPairScorer(made["exported"])
+    scorer.token_dimension = 12
+    reread = pair_reread(heads, scorer)
+    assert reread is not None
+    with pytest.raises(WeightsError, match="length 12"):
+        reread.check(encoder)
 
 
 @pytest.mark.parametrize("damage", ["cut", "card", "missing", "empty card"])
