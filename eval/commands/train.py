@@ -10,6 +10,7 @@ import click
 
 from eval.commands.train_encoder import average, encoder, export, pairs
 from eval.commands.train_folds import by_group
+from eval.commands.train_options import data_options
 from eval.commands.train_pair_scorer import pair_scorer
 
 
@@ -26,12 +27,7 @@ train.add_command(export)
 
 
 @train.command("heads")
-@click.option(
-    "--data", "folders", multiple=True, metavar="DIR", help="Rosters with labelled turns; repeat."
-)
-@click.option(
-    "--archive", metavar="DIR", help="Unpacked skill folders that requests/community lists."
-)
+@data_options
 @click.option(
     "--languages",
     is_flag=True,

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from eval.commands.numbers import number
+from eval.commands.train_options import data_options
 from router.cli import print_json
 
 CARD = "card.md"
@@ -59,12 +60,7 @@ def pairs(archive: str, exclude: tuple[str, ...], out: str) -> None:
 @click.command("encoder")
 @click.option("--stage", type=click.Choice(list(DEFAULTS)), required=True)
 @click.option("--pairs", "pairs_file", required=True, metavar="FILE", help="From `train pairs`.")
-@click.option(
-    "--data", "folders", multiple=True, metavar="DIR", help="Rosters with labelled turns; repeat."
-)
-@click.option(
-    "--archive", metavar="DIR", help="Unpacked skill folders that requests/community lists."
-)
+@data_options
 @click.option(
     "--groups",
     metavar="NAMES",

@@ -9,15 +9,11 @@ import click
 from eval.commands.numbers import number
 from eval.commands.train_encoder import ABOUT_PAIRS, finish, step_progress
 from eval.commands.train_folds import by_group
+from eval.commands.train_options import data_options
 
 
 @click.command("pair-scorer")
-@click.option(
-    "--data", "folders", multiple=True, metavar="DIR", help="Rosters with labelled turns; repeat."
-)
-@click.option(
-    "--archive", metavar="DIR", help="Unpacked skill folders that requests/community lists."
-)
+@data_options
 @click.option(
     "--groups",
     metavar="NAMES",
