@@ -126,7 +126,8 @@ def spread_of(correct: NDArray[np.bool_], kind: str = "all") -> Spread:
         kind: What the variants change.
     """
     shares = correct.mean(axis=1)
-    mean = float(shares.mean())
+    # Of the counts, not of the shares: rounding could put a mean of equal shares above them.
+    mean = float(correct.mean())
     return Spread(
         kind=kind,
         variants=len(shares),
