@@ -139,6 +139,11 @@ class Router:
         Raises:
             RouterError: If anything of the setup is wrong (a file, the encoder, the weights).
         """
+        if not isinstance(roster, Roster):
+            raise RouterError(
+                f"a router takes a Roster, not {type(roster).__name__}; Roster.from_path(path) "
+                "reads a folder of skills or a JSON file"
+            )
         template = BlockTemplate()
         if profile is not None:
             if any(value is not None for value in (judge, thresholds, heads)):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from roster import Roster
-from router import Judge, Reason, Router, Thresholds, Turn
+from router import Judge, Reason, Router, RouterError, Thresholds, Turn
 from tests.router.fakes import FailingJudge, ScriptedJudge
 
 ORDER = ["kite-repair", "bread-bake"]
@@ -169,3 +169,9 @@ def test_one_bare_name_is_one_name(pair: Roster) -> None:
     router = Router(pair, ScriptedJudge(ORDER, FITS))
     assert router.suggest("mend it", loaded="kite-repair").reason is Reason.ALREADY_LOADED
     assert router.suggest("mend it", allowed_tools="oven").name == "kite-repair"
+
+
+@pytest.mark.parametrize("given", ["skills/", Path("skills.json"), None, {"skills": []}])
+def test_what_is_no_roster_is_refused_by_name(given: object) -> None:
+    with pytest.raises(RouterError, match=r"takes a Roster.*Roster\.from_path"):
+        Router.load(given)  # type: ignore[arg-type]
