@@ -34,6 +34,11 @@ from router.commands.options import load_router
     help="The same for the pair scorer.",
 )
 @click.option(
+    "--heads-out-of-fold",
+    metavar="FILE",
+    help="The same for the heads: what `train heads --folds-out` writes.",
+)
+@click.option(
     "--most-escalated",
     type=click.FloatRange(0.0, 1.0),
     default=0.12,
@@ -62,6 +67,7 @@ def tune_band(
     groups: tuple[str, ...],
     out_of_fold: str | None,
     reranker_out_of_fold: str | None,
+    heads_out_of_fold: str | None,
     most_escalated: float,
     covered_weight: float,
     thresholds: str | None,
@@ -86,6 +92,7 @@ def tune_band(
     from eval.train.sources import find_sources, pick_groups
 
     encoders = {} if out_of_fold is None else read_out_of_fold(out_of_fold)
+    learned = {} if heads_out_of_fold is None else read_out_of_fold(heads_out_of_fold)
     scorers = {} if reranker_out_of_fold is None else read_out_of_fold(reranker_out_of_fold)
     sources = (
         find_sources(folders, archive, bundled=bundled) if folders or archive or bundled else []
@@ -99,8 +106,15 @@ def tune_band(
     weights = ""
     for source in sources:
         router = load_router(source.roster, thresholds, encoder, heads, cache, reranker)
-        if source.group in encoders:
-            router = unseen(router, encoders[source.group], scorers.get(source.group))
+        group = source.group
+        if group in encoders or group in scorers or group in learned:
+            router = unseen(
+                router,
+                encoders.get(group, encoder),
+                scorers.get(group),
+                learned.get(group, heads),
+                reranker,
+            )
         weights = router.weights_digest
         answers[source.group] = [
             answer.model_copy(

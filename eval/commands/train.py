@@ -56,6 +56,12 @@ train.add_command(export)
 @click.option("--needless", default=0.13, show_default=True, help="Bound on needless suggestions.")
 @click.option("--shortlist", default=3, show_default=True, help="Default size of the shortlist.")
 @click.option("--seed", default=0, show_default=True)
+@click.option(
+    "--folds-out",
+    metavar="FILE",
+    help="Also learn heads without each fifth of the rosters, for `tune-band`: JSON, group to "
+    "file; the files lie beside it.",
+)
 @click.option("--out", required=True, metavar="FILE", help="Where the heads are written.")
 def heads(
     folders: tuple[str, ...],
@@ -68,6 +74,7 @@ def heads(
     needless: float,
     shortlist: int,
     seed: int,
+    folds_out: str | None,
     out: str,
 ) -> None:
     """Learn fusion, gate, fits and default thresholds, and cross-validate them over rosters.
@@ -75,14 +82,16 @@ def heads(
     Without --data and --archive: on the bundled roster alone, in three parts.
     """
     from eval.train.card import write_card
-    from eval.train.heads import train_heads, write_heads
+    from eval.train.heads import train_heads, write_folds, write_heads
     from eval.train.parts import sources_for_heads
     from router.local.encoder import load_encoder
     from router.local.pair_scorer import load_pair_scorer
 
     path = Path(out).expanduser()
-    if not path.parent.is_dir():
-        raise click.ClickException(f"{path.parent}: no such folder; make it first")
+    folds = None if folds_out is None else Path(folds_out).expanduser()
+    for folder in [path.parent, *([] if folds is None else [folds.parent])]:
+        if not folder.is_dir():
+            raise click.ClickException(f"{folder}: no such folder; make it first")
     trained = train_heads(
         sources_for_heads(folders, archive, languages),
         load_encoder(encoder),
@@ -92,9 +101,12 @@ def heads(
         needless_at_most=needless,
         shortlist=shortlist,
         seed=seed,
+        also_folds=folds is not None,
         report=lambda line: click.echo(line, err=True),
     )
-    write_heads(trained, path)
+    write_heads(trained.heads, path)
+    if folds is not None:
+        write_folds(trained, folds)
     write_card(trained, path)
     report: dict[str, Any] = {"thresholds": trained.heads.thresholds, **trained.scores}
     if trained.heads.reread is not None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +25,8 @@ from eval.train.crossval import (
     read_examples,
     stack,
 )
-from eval.train.fits import learn_fits, platt
+from eval.train.fits import platt
+from eval.train.fold_heads import Fits, fold_heads
 from eval.train.fusion import learn_fusion
 from eval.train.gate import GateExamples, learn_gate
 from eval.train.prepare import Prepared, prepare, turn_vector
@@ -52,11 +53,14 @@ class Trained:
         heads: The heads.
         scores: Cross-validated scores of the fits without a pair scorer.
         reread: The same of the fits with it; empty without one.
+        folds: Groups of each of five parts and the heads learned without them; empty when they
+            were not asked for.
     """
 
     heads: Heads
     scores: dict[str, Any]
     reread: dict[str, Any]
+    folds: list[tuple[list[str], Heads]] = field(default_factory=list)
 
 
 def train_heads(
@@ -70,6 +74,7 @@ def train_heads(
     shortlist: int = 3,
     thinned: int = 3,
     seed: int = 0,
+    also_folds: bool = False,
     report: Report = print,
 ) -> Trained:
     """Learn everything that comes after the encoder.
@@ -85,6 +90,7 @@ def train_heads(
         shortlist: Default size of the shortlist.
         thinned: See `prepare`.
         seed: Seed of everything random.
+        also_folds: Whether heads are also learned without each fifth of the rosters.
         report: Told what happens.
 
     Returns:
@@ -124,11 +130,13 @@ def train_heads(
     logits = (logits * scale["slope"] + scale["offset"]).astype(np.float32)
     held = answers(stacked, stacked.examples, logits)
     gate, fit, reached = choose(held, needless_at_most, shortlist)
+    fits = Fits(stacked.examples, stacked.groups, scale)
     reread: RereadHead | None = None
+    reread_fits: Fits | None = None
     reread_scores: dict[str, Any] = {}
     if scorer is not None:
         report("learning fits with the pair scorer")
-        reread, reread_scores = _learn_reread(
+        reread, reread_fits, reread_scores = _learn_reread(
             stacked, logits, scorer, needless_at_most, shortlist, seed
         )
     report("learning on all rosters")
@@ -137,7 +145,7 @@ def train_heads(
         encoder_digest=encoder.digest,
         wide=learn_fusion(prepared),
         gate=learn_gate(GateExamples.joined(list(gates.values()))),
-        fits=learn_fits(stacked.examples, seed).model_copy(update=scale),
+        fits=fits.learn(seed),
         thresholds={"gate": gate, "fit": fit, "shortlist": shortlist},
         reread=reread,
         trained_on={
@@ -146,7 +154,12 @@ def train_heads(
             "requests": {s.group: requests_digest(s.turns)[:16] for s in sources},
         },
     )
-    return Trained(heads, _scores(held, reached), reread_scores)
+    parts: list[tuple[list[str], Heads]] = []
+    if also_folds:
+        for part in fold_heads(heads, prepared, gates, fits, reread_fits, seed):
+            parts.append(part)
+            report(f"learning without some rosters {len(parts)}/5: {', '.join(part[0])}")
+    return Trained(heads, _scores(held, reached), reread_scores, parts)
 
 
 def _learn_reread(
@@ -156,20 +169,22 @@ def _learn_reread(
     needless_at_most: float,
     shortlist: int,
     seed: int,
-) -> tuple[RereadHead, dict[str, Any]]:
-    """Fits that the pair scorer takes part in, and their cross-validated scores."""
+) -> tuple[RereadHead, Fits, dict[str, Any]]:
+    """Fits that the pair scorer takes part in, what they are learned from, and their
+    cross-validated scores."""
     examples, groups = read_examples(stacked, logits)
     raw = cross_validate(examples, groups, seed=seed, columns=REREAD_NAMES)
     scale = platt(raw, examples.labels, examples.weights)
     held = answers(stacked, examples, raw * scale["slope"] + scale["offset"])
     gate, fit, reached = choose(held, needless_at_most, shortlist)
+    fits = Fits(examples, groups, scale, REREAD_NAMES)
     head = RereadHead(
         scorer=scorer.name,
         scorer_digest=scorer.digest,
-        fits=learn_fits(examples, seed, columns=REREAD_NAMES).model_copy(update=scale),
+        fits=fits.learn(seed),
         thresholds={"gate": gate, "fit": fit, "shortlist": shortlist},
     )
-    return head, _scores(held, reached)
+    return head, fits, _scores(held, reached)
 
 
 def gate_examples(prepared: Sequence[Prepared]) -> dict[str, GateExamples]:
@@ -231,9 +246,24 @@ def _scores(held: HeldOut, reached: Outcome) -> dict[str, Any]:
     }
 
 
-def write_heads(trained: Trained, path: Path) -> None:
-    """Write the heads as compact JSON, whole or not at all."""
+def write_heads(heads: Heads, path: Path) -> None:
+    """Write heads as compact JSON, whole or not at all."""
     content = json.dumps(
-        trained.heads.model_dump(exclude={"digest"}), separators=(",", ":"), sort_keys=True
+        heads.model_dump(exclude={"digest"}), separators=(",", ":"), sort_keys=True
     )
     write_whole(path, content + "\n")
+
+
+def write_folds(trained: Trained, path: Path) -> None:
+    """Write the heads of each part beside `path`, and there the file of each group.
+
+    Args:
+        trained: Heads with their `folds`.
+        path: A JSON object, group to file name, as `--heads-out-of-fold` of `tune-band` takes it.
+    """
+    files: dict[str, str] = {}
+    for number, (names, heads) in enumerate(trained.folds):
+        file = path.with_name(f"{path.stem}-{number}.json")
+        write_heads(heads, file)
+        files |= dict.fromkeys(names, str(file))
+    write_whole(path, json.dumps(files, indent=1, sort_keys=True) + "\n")
