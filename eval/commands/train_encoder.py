@@ -173,8 +173,11 @@ def average(first: str, second: str, out: str) -> None:
     help="Scripts that an encoder was trained on; text of skills in others is left out of its "
     "index. 'all' for a multilingual one.",
 )
+@click.option(
+    "--fp32", metavar="DIR", help="Also write an encoder in fp32, for `python -m eval.int8`."
+)
 @click.option("--out", required=True, metavar="DIR", help="A folder that --encoder takes.")
-def export(checkpoint: str, name: str, scripts: str, out: str) -> None:
+def export(checkpoint: str, name: str, scripts: str, fp32: str | None, out: str) -> None:
     """Write an encoder or a pair scorer as ONNX int8, which the router loads without torch."""
     from eval.train.checkpoint import load_checkpoint
     from eval.train.export import export_encoder
@@ -191,8 +194,11 @@ def export(checkpoint: str, name: str, scripts: str, out: str) -> None:
             name,
             find_sources([], small_talk=False),
             None if served in ([], ["all"]) else served,
+            fp32,
         )
         what, about = f"encoder {name}, ONNX int8", ABOUT
+    elif fp32 is not None:
+        raise click.UsageError("--fp32 is for encoders; a pair scorer is not quantized")
     else:
         exported = export_pair_scorer(loaded, out, name)
         what, about = f"pair scorer {name}, ONNX", ABOUT_PAIRS

@@ -43,7 +43,10 @@ def print_router(summary: dict[str, Any], skills: int) -> None:
         f"hit@10 {summary['hit_at_10']:.3f}"
     )
     latency = summary["latency_ms"]
-    line = f"latency     p50 {latency['p50']:.1f} ms   p95 {latency['p95']:.1f} ms"
+    line = (
+        f"latency     p50 {latency['p50']:.1f} ms   p95 {latency['p95']:.1f} ms   "
+        f"(wide rank alone: p50 {summary['rank_latency_ms']['p50']:.1f} ms)"
+    )
     if "encode_ms" in summary:
         encode, index = summary["encode_ms"], summary["index_s"]
         line += (

@@ -52,6 +52,7 @@ def export_encoder(
     name: str,
     compare_on: Sequence[Source],
     scripts: Sequence[str] | None = None,
+    fp32_out: str | Path | None = None,
 ) -> Exported:
     """Write the int8 graph, its tokenizer and its card, and compare it with fp32.
 
@@ -61,17 +62,13 @@ def export_encoder(
         name: Name in `encoder.json`.
         compare_on: Rosters with labelled turns, at least one.
         scripts: Scripts it was trained on, see `router.local.scripts`; None for all.
+        fp32_out: A folder for the same encoder in fp32, for `python -m eval.int8`; None for none.
 
     Raises:
-        TrainError: If the folder cannot be made.
+        TrainError: If a folder cannot be made.
     """
-    folder = Path(out).expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrainError(
-            f"{folder}: cannot be made ({error.strerror}); give another --out"
-        ) from error
+    folder = _folder(out, "--out")
+    kept = None if fp32_out is None else _folder(fp32_out, "--fp32")
     model = checkpoint.model().eval()
     with tempfile.TemporaryDirectory() as temporary:
         full, small = Path(temporary) / "fp32", Path(temporary) / "int8"
@@ -92,11 +89,28 @@ def export_encoder(
             "int8": dense_scores(int8, compare_on),
             "fp32": dense_scores(fp32, compare_on),
         }
-        # The card goes last: a folder that was only half written does not load.
-        for file in ("tokenizer.json", "encoder.onnx"):
-            write_whole(folder / file, (small / file).read_bytes())
-        write_whole(folder / "encoder.json", json.dumps(card, indent=2) + "\n")
+        _copy(small, folder, json.dumps(card, indent=2) + "\n")
+        if kept is not None:
+            _copy(full, kept, (full / "encoder.json").read_text(encoding="utf-8"))
     return Exported(folder, card, scores)
+
+
+def _folder(path: str | Path, option: str) -> Path:
+    folder = Path(path).expanduser()
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise TrainError(
+            f"{folder}: cannot be made ({error.strerror}); give another {option}"
+        ) from error
+    return folder
+
+
+def _copy(made: Path, folder: Path, card: str) -> None:
+    # The card goes last: a folder that was only half written does not load.
+    for file in ("tokenizer.json", "encoder.onnx"):
+        write_whole(folder / file, (made / file).read_bytes())
+    write_whole(folder / "encoder.json", card)
 
 
 def _write_graph(model: TokenEncoder, path: Path) -> None:

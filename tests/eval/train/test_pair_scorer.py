@@ -12,13 +12,15 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 
+from eval.cascade.unseen import unseen
 from eval.commands.train_encoder import ABOUT_PAIRS, finish
+from eval.int8 import compare
 from eval.train.card import write_card
 from eval.train.checkpoint import FILE, checkpoint_of, load_checkpoint, load_start
 from eval.train.encoder import source_digests
 from eval.train.errors import TrainError
 from eval.train.export import export_encoder
-from eval.train.heads import train_heads, write_heads
+from eval.train.heads import train_heads, write_folds, write_heads
 from eval.train.loop import Settings
 from eval.train.pair_data import TokenSource, padded, token_sources
 from eval.train.pair_scorer import train_pair_scorer
@@ -28,6 +30,7 @@ from router import Router, WeightsError
 from router.cli import main
 from router.local.encoder import Encoder
 from router.local.heads import Heads
+from router.local.judge import LocalJudge
 from router.local.onnx_encoder import OnnxEncoder
 from router.local.pair_reread import pair_reread
 from router.local.pair_scorer import OnnxPairScorer, load_pair_scorer
@@ -40,12 +43,18 @@ def run(*arguments: object) -> Result:
 
 
 @pytest.fixture(scope="module")
-def encoder(tiny: Path, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Encoder:
+def exported(tiny: Path, labelled: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A small exported encoder: what is tested here is not how good its vectors are."""
     folder = tmp_path_factory.mktemp("encoder")
     sources = find_sources([labelled], bundled=False, small_talk=False)
-    export_encoder(checkpoint_of(load_start(str(tiny)), {}), folder, "tiny-1", sources)
-    return OnnxEncoder(folder)
+    start = checkpoint_of(load_start(str(tiny)), {})
+    export_encoder(start, folder, "tiny-1", sources, fp32_out=folder / "fp32")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def encoder(exported: Path) -> Encoder:
+    return OnnxEncoder(exported)
 
 
 @pytest.fixture(scope="module")
@@ -54,7 +63,7 @@ def made(
 ) -> dict[str, Path]:
     """A trained pair scorer, its export, and heads that were learned with it."""
     root = tmp_path_factory.mktemp("pairs")
-    found = {name: root / name for name in ("trained", "exported", "heads.json")}
+    found = {name: root / name for name in ("trained", "exported", "heads.json", "folds.json")}
     sources = find_sources([labelled], bundled=False, small_talk=False)
     encoded = token_sources(sources, encoder, {})
     settings = Settings("pair-scorer", steps=3, batch=4, learning_rate=1e-3)
@@ -65,8 +74,11 @@ def made(
     result = run("export", found["trained"], "--name", "pairs-1", "--out", found["exported"])
     assert result.exit_code == 0, (result.output, result.exception)
     scorer = load_pair_scorer(str(found["exported"]))
-    trained = train_heads(sources, encoder, thinned=0, scorer=scorer, report=lambda line: None)
-    write_heads(trained, found["heads.json"])
+    trained = train_heads(
+        sources, encoder, thinned=0, scorer=scorer, also_folds=True, report=lambda line: None
+    )
+    write_heads(trained.heads, found["heads.json"])
+    write_folds(trained, found["folds.json"])
     write_card(trained, found["heads.json"])
     return found
 
@@ -134,6 +146,64 @@ def test_a_router_loads_with_the_reranker_its_heads_know(
     assert learned.reread is not None
     assert routers[folder].thresholds.fit == learned.reread.thresholds["fit"]
     assert routers["none"].thresholds.fit == learned.thresholds["fit"]
+
+
+def test_heads_of_a_part_know_none_of_its_rosters(made: dict[str, Path]) -> None:
+    whole = Heads.from_file(made["heads.json"])
+    folds = json.loads(made["folds.json"].read_text())
+    assert set(folds) == set(whole.trained_on["rosters"])
+    for group, file in folds.items():
+        heads = Heads.from_file(file)
+        assert group not in heads.trained_on["rosters"]
+        assert group not in heads.trained_on["requests"]
+        assert set(heads.trained_on["rosters"]) < set(folds)
+        assert heads.thresholds == whole.thresholds
+        for part in ("wide", "fits", "reread"):
+            learned, all_of_it = getattr(heads, part), getattr(whole, part)
+            assert learned.model_dump_json() != all_of_it.model_dump_json(), part
+
+
+def test_a_router_answers_with_the_heads_of_a_part(
+    made: dict[str, Path], labelled: Path, exported: Path
+) -> None:
+    source = find_sources([labelled], bundled=False, small_talk=False)[0]
+    scorer = str(made["exported"])
+    folder = str(exported)
+    router = Router.load(source.roster, encoder=folder, heads=made["heads.json"], reranker=scorer)
+    file = json.loads(made["folds.json"].read_text())[source.group]
+    for other in (
+        unseen(router, folder, scorer, file),
+        unseen(router, folder, None, file, scorer),
+    ):
+        assert isinstance(other.judge, LocalJudge)
+        assert other.judge.digest == Heads.from_file(file).digest
+        assert other.thresholds == router.thresholds
+        said = [one.suggest(source.turns[0].turn()).ranking for one in (router, other)]
+        assert said[0] != said[1]
+
+
+def test_the_folder_of_the_parts_must_exist(tmp_path: Path) -> None:
+    missing = tmp_path / "no" / "folds.json"
+    result = run("heads", "--folds-out", missing, "--out", tmp_path / "heads.json")
+    assert result.exit_code == 1
+    assert "no such folder" in result.output and "Traceback" not in result.output
+
+
+def test_int8_and_fp32_are_compared_as_routers(
+    made: dict[str, Path], labelled: Path, exported: Path
+) -> None:
+    source = find_sources([labelled], bundled=False, small_talk=False)[0]
+    heads = Heads.from_file(made["heads.json"]).model_copy(update={"reread": None})
+    write_heads(heads, made["heads.json"].with_name("plain.json"))
+    plain = made["heads.json"].with_name("plain.json")
+    found = compare(source.roster, source.turns, exported / "fp32", str(exported), plain)
+    assert found["turns"] == len(source.turns)
+    assert found["int8"]["covered"] == found["fp32"]["covered"] > 0
+    lost = 100 * (found["fp32"]["hit_at_1"] - found["int8"]["hit_at_1"])
+    assert found["points_lost"] == pytest.approx(lost, abs=0.01)
+    assert found["within"] == (lost <= 0.3)
+    itself = compare(source.roster, source.turns, exported, str(exported), plain)
+    assert (itself["points_lost"], itself["answered_otherwise"]) == (0.0, 0)
 
 
 def test_a_reranker_without_its_fits_names_the_command(
