@@ -146,8 +146,10 @@ def _vectors(skills: Sequence[Skill], store: EmbeddingStore) -> dict[str, Array 
         scales.append(scale)
     tokens = [store.tokens(key) for key in owners]
     none = np.zeros((0, store.token_dimension), np.int8)
+    vectors = np.concatenate([np.zeros((0, store.dimension), np.int8), *pieces])
     return {
-        "vectors": [np.zeros((0, store.dimension), np.int8), *pieces],
+        "vectors": vectors,
+        "columns": np.ascontiguousarray(vectors.T),
         "scales": np.concatenate([np.zeros(0, np.float32), *scales]),
         "documents": np.array(documents, np.int32),
         "summaries": np.array(summaries, np.int32),
@@ -190,12 +192,12 @@ def _kept_postings(
 def _kept_vectors(
     kept: Sequence[tuple[Segment, NDArray[np.int64]]],
 ) -> dict[str, Array | Sequence[Array]]:
-    vectors: list[Array] = []
+    vectors: list[NDArray[np.int8]] = []
     scales: list[Array] = []
     tokens: list[Array] = []
     documents, summaries, passages, token_rows = [], [], [], []
     lengths: list[NDArray[np.int64]] = []
-    token_lengths: list[int] = []
+    token_lengths: list[NDArray[np.int64]] = []
     base = owner_base = 0
     for segment, rows in kept:
         spans = np.diff(segment.passage_starts)
@@ -213,20 +215,22 @@ def _kept_vectors(
         owners, first, place = np.unique(
             segment.token_rows[rows], return_index=True, return_inverse=True
         )
-        found = segment.read_tokens(rows[first].tolist())
-        tokens += found
-        token_lengths += [len(part) for part in found]
+        found, its_lengths = segment.read_tokens(rows[first])
+        tokens.append(found)
+        token_lengths.append(its_lengths)
         token_rows.append((place + owner_base).astype(np.int32))
         lengths.append(spans[rows])
         base, owner_base = base + len(used), owner_base + len(owners)
+    joined = np.concatenate(vectors)
     return {
-        "vectors": vectors,
+        "vectors": joined,
+        "columns": np.ascontiguousarray(joined.T),
         "scales": np.concatenate(scales),
         "documents": np.concatenate(documents),
         "summaries": np.concatenate(summaries),
         "passages": np.concatenate(passages),
         "passage_starts": np.cumsum(np.concatenate([[0], *lengths])).astype(np.int64),
         "tokens": tokens,
-        "token_starts": np.cumsum([0, *token_lengths]).astype(np.int64),
+        "token_starts": np.cumsum(np.concatenate([[0], *token_lengths])).astype(np.int64),
         "token_rows": np.concatenate(token_rows),
     }

@@ -23,6 +23,7 @@ class ExactIndex:
     def __init__(self, segments: Sequence[Segment], threads: int) -> None:
         self._segments = list(segments)
         self._product = Int8Product(threads)
+        self._sums = [self._product.sums(segment.columns) for segment in self._segments]
 
     def candidates(self, wanted: Wanted, count: int) -> NDArray[np.int64]:
         """Rows of the highest scores; see `CandidateIndex.candidates`."""
@@ -37,10 +38,11 @@ class ExactIndex:
     def columns(self, vector: NDArray[np.float32]) -> list[NDArray[np.float32]]:
         """Cosine of a vector with every skill's document, summary and nearest passage."""
         parts: list[list[NDArray[np.float32]]] = [[], [], []]
-        for segment in self._segments:
+        for segment, sums in zip(self._segments, self._sums, strict=True):
             if not len(segment):
                 continue
-            cosines = self._product(segment.vectors, vector) * segment.scales
+            cosines = self._product(segment.columns, sums, vector)
+            cosines *= segment.scales
             parts[0].append(cosines[segment.documents])
             parts[1].append(cosines[segment.summaries])
             passages = cosines[segment.passages]

@@ -33,7 +33,7 @@ from router.index.segment import STEM, Segment
 from router.index.texts import skill_texts
 from router.local.encoder import Encoder
 
-FORMAT = 1
+FORMAT = 2
 """Raised whenever the meaning of an array changes: other formats are not read."""
 
 MOST_SEGMENTS = 8

@@ -6,7 +6,7 @@ written at different times are scored with one document frequency, and are merge
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,17 +21,10 @@ MOST_ROWS = 1 << 24
 _TERM_AT, _ROW_AT = np.uint64(32), np.uint64(8)
 _COUNT = np.uint32(0xFF)
 _AT_ONCE = 1 << 24
+_BLOCK = 1 << 17
 
 TF = np.concatenate([[0.0], 1.0 + np.log(np.arange(1, 256))]).astype(np.float32)
 """Sublinear term frequency of each count, 0 to 255."""
-
-
-def sublinear(counts: NDArray[np.uint32]) -> NDArray[np.float32]:
-    """`TF` of many counts, most of which are 1."""
-    found = np.ones(len(counts), np.float32)
-    more = np.flatnonzero(counts > 1)
-    found[more] = TF[counts[more]]
-    return found
 
 
 Runs = Callable[[Any, Sequence[tuple[int, int]]], Any]
@@ -81,6 +74,23 @@ class Vocabulary:
 
 
 @dataclass(frozen=True)
+class Block:
+    """Some postings, grouped by term.
+
+    Attributes:
+        columns: Which of the terms asked for each group belongs to, shape (g,).
+        rows: Skill of each posting, shape (p,).
+        frequencies: Sublinear frequency of each posting, shape (p,).
+        starts: Where each group begins, shape (g + 1,).
+    """
+
+    columns: NDArray[np.int64]
+    rows: NDArray[np.int32]
+    frequencies: NDArray[np.float32]
+    starts: NDArray[np.int32]
+
+
+@dataclass(frozen=True)
 class Postings:
     """Inverted lists of m skills.
 
@@ -98,16 +108,35 @@ class Postings:
     norms: NDArray[np.float32]
     runs: Runs = slices
 
-    def gather(
-        self, terms: NDArray[np.uint32]
-    ) -> tuple[NDArray[np.int32], NDArray[np.uint32], NDArray[np.int32], NDArray[np.bool_]]:
-        """Postings of some terms: rows, counts, where each term's begin, and which are known."""
-        at, known = self.vocabulary.find(terms)
-        spans = list(zip(self.starts[at].tolist(), self.starts[at + 1].tolist(), strict=True))
-        entries: NDArray[np.uint32] = self.runs(self.entries, spans)
-        starts = np.cumsum([0, *(last - first for first, last in spans)])
+    def blocks(self, places: NDArray[np.int64]) -> Iterator[Block]:
+        """Postings of the terms at some places of the vocabulary, a block at a time.
+
+        A common n-gram is in most skills, so a request has millions of postings: a block and all
+        that is computed from it stay in the processor's cache.
+        """
+        firsts, lasts = self.starts[places].tolist(), self.starts[places + 1].tolist()
+        part: list[tuple[int, int, int]] = []
+        room = _BLOCK
+        for column, (first, last) in enumerate(zip(firsts, lasts, strict=True)):
+            while first < last:
+                end = min(last, first + room)
+                part.append((column, first, end))
+                room -= end - first
+                first = end
+                if not room:
+                    yield self._block(part)
+                    part, room = [], _BLOCK
+        if part:
+            yield self._block(part)
+
+    def _block(self, part: Sequence[tuple[int, int, int]]) -> Block:
+        entries: NDArray[np.uint32] = self.runs(
+            self.entries, [(first, last) for _, first, last in part]
+        )
+        starts = np.cumsum([0, *(last - first for _, first, last in part)]).astype(np.int32)
         rows = (entries >> np.uint32(_ROW_AT)).view(np.int32)
-        return rows, entries & _COUNT, starts.astype(np.int32), known
+        frequencies = TF[(entries & _COUNT).astype(np.intp)]
+        return Block(np.array([column for column, _, _ in part]), rows, frequencies, starts)
 
     def packed(self) -> NDArray[np.uint64]:
         """All postings packed as by `pack_terms`."""

@@ -166,7 +166,7 @@ class MilvusIndex:
         at = int(np.searchsorted(self._pool.offsets, row, side="right")) - 1
         segment, own = self._pool.segments[at], row - int(self._pool.offsets[at])
         requires = requirement_key(self._pool.requires.get(row, ()))
-        ids = [("passage", one) for one in segment.passage_ids(own).tolist()]
+        ids = [("passage", one) for one in segment.passage_ids(np.array([own]))[0].tolist()]
         ids += [("summary", int(segment.summaries[own])), ("document", int(segment.documents[own]))]
         vectors = segment.unit(np.array([one for _, one in ids], np.int64))
         for place, ((kind, _), vector) in enumerate(zip(ids, vectors, strict=True)):

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from router.index.lexical import Postings, Vocabulary, idf, sublinear
+from router.index.lexical import Postings, Vocabulary, idf
 from router.local.lexical import LexicalIndex, Terms, word_terms
 
 
@@ -65,15 +65,19 @@ def scores(
     from scipy.sparse import csc_array
 
     size = len(postings.norms)
-    rows, counts, starts, known = postings.gather(asked.terms)
-    shape = (size, len(starts) - 1)
-    table = csc_array((sublinear(counts), rows, starts), shape=shape)
-    cosine = (table @ (asked.weights * asked.idf)[known]) / postings.norms
-    if not coverage:
-        return cosine.astype(np.float32), np.zeros(size, np.float32)
-    table.data = np.ones(len(rows), np.float32)
-    covered = table @ (asked.idf[known] / max(float(asked.idf.sum()), 1e-9))
-    return cosine.astype(np.float32), covered.astype(np.float32)
+    places, known = postings.vocabulary.find(asked.terms)
+    weights = (asked.weights * asked.idf)[known]
+    shares = asked.idf[known] / max(float(asked.idf.sum()), 1e-9)
+    cosine, covered = np.zeros(size, np.float32), np.zeros(size, np.float32)
+    for block in postings.blocks(places):
+        shape = (size, len(block.columns))
+        table = csc_array((block.frequencies, block.rows, block.starts), shape=shape)
+        cosine += table @ weights[block.columns]
+        if coverage:
+            table.data = np.ones(len(block.rows), np.float32)
+            covered += table @ shares[block.columns]
+    cosine /= postings.norms
+    return cosine, covered
 
 
 def known_words(text: str, postings: Sequence[Postings], size: int) -> LexicalIndex:

@@ -29,6 +29,7 @@ class Segment:
         path: Its file.
         keys: Key of each skill (`router.index.groups.group_key`), shape (m, 16).
         vectors: Distinct vectors, int8, shape (u, d).
+        columns: The same, each in a column, as a scan of all of them reads them; shape (d, u).
         scales: What a vector's integers are multiplied by, shape (u,).
         documents: Vector of each skill's document, shape (m,).
         summaries: Vector of each skill's summary, shape (m,).
@@ -46,6 +47,7 @@ class Segment:
     path: Path
     keys: NDArray[np.uint8]
     vectors: NDArray[np.int8]
+    columns: NDArray[np.int8]
     scales: NDArray[np.float32]
     documents: NDArray[np.int32]
     summaries: NDArray[np.int32]
@@ -104,24 +106,32 @@ class Segment:
         rows *= self.scales[ids][:, None]
         return rows
 
-    def passage_ids(self, row: int) -> NDArray[np.int32]:
-        """Vectors of one skill's body pieces."""
-        return self.passages[self.passage_starts[row] : self.passage_starts[row + 1]]
+    def passage_ids(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """Vectors of the body pieces of some skills, and how many each has."""
+        starts = self.passage_starts[rows]
+        lengths = self.passage_starts[rows + 1] - starts
+        return self.passages[spans(starts, lengths)], lengths
 
-    def read_tokens(self, rows: Sequence[int]) -> list[NDArray[np.int8]]:
-        """Token vectors of some skills, read rather than mapped: see `FileReader`."""
-        owners = self.token_rows[list(rows)]
-        width = self.tokens.shape[1]
+    def read_tokens(self, rows: NDArray[np.int64]) -> tuple[NDArray[np.int8], NDArray[np.int64]]:
+        """Token vectors of some skills, and how many each has.
+
+        They are read rather than mapped: see `FileReader`.
+        """
+        owners, width = self.token_rows[rows], self.tokens.shape[1]
         firsts, lasts = self.token_starts[owners], self.token_starts[owners + 1]
-        spans = list(zip((firsts * width).tolist(), (lasts * width).tolist(), strict=True))
-        flat = self.reader.runs(self.tokens, spans).reshape(-1, width)
-        ends = np.cumsum(lasts - firsts).tolist()
-        return [flat[first:last] for first, last in zip([0, *ends], ends, strict=False)]
+        runs = list(zip((firsts * width).tolist(), (lasts * width).tolist(), strict=True))
+        return self.reader.runs(self.tokens, runs).reshape(-1, width), lasts - firsts
+
+
+def spans(starts: NDArray[np.int64], lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    """Places ``start, start + 1, ...`` of runs, one run after another."""
+    before = np.cumsum(lengths) - lengths
+    return np.repeat(starts - before, lengths) + np.arange(int(lengths.sum()))
 
 
 _PLAIN = (
-    "keys", "vectors", "scales", "documents", "summaries", "passages", "passage_starts", "tokens",
-    "token_starts", "token_rows",
+    "keys", "vectors", "columns", "scales", "documents", "summaries", "passages", "passage_starts",
+    "tokens", "token_starts", "token_rows",
 )  # fmt: skip
 
 
@@ -205,6 +215,9 @@ def _problem(segment: Segment, dimension: int, token_dimension: int) -> str | No
     if segment.tokens.shape[1:] != (token_dimension,):
         return "its tokens are of another encoder"
     lengths = [
+        segment.columns.shape == (dimension, u),
+        np.array_equal(segment.columns[:, :1], segment.vectors[:1].T),
+        np.array_equal(segment.columns[:, -1:], segment.vectors[-1:].T),
         len(segment.scales) == u,
         len(segment.documents) == len(segment.summaries) == len(segment.token_rows) == m,
         _partition(segment.passage_starts, m, len(segment.passages)),

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from router.index.segment import Segment
+from router.index.segment import Segment, spans
 from router.local.index import SkillIndex
 from router.local.lexical import LexicalIndex
+
+Number = TypeVar("Number", bound=np.generic)
 
 
 def no_words() -> LexicalIndex:
@@ -40,36 +43,55 @@ def make_view(
     owners = np.searchsorted(offsets, rows, side="right") - 1
     c, d, k = len(rows), segments[0].vectors.shape[1], segments[0].tokens.shape[1]
     documents, summaries = np.zeros((c, d), np.float32), np.zeros((c, d), np.float32)
-    passages = [np.zeros((0, d), np.float32)] * c
-    tokens = [np.zeros((0, k), np.int8)] * c
+    pieces, lengths = [np.zeros((0, d), np.float32)], np.zeros(c, np.int64)
+    tokens, token_lengths = [np.zeros((0, k), np.int8)], np.zeros(c, np.int64)
+    grouped = [np.zeros(0, np.int64)]
     for at, segment in enumerate(segments):
         places = np.flatnonzero(owners == at)
         if not len(places):
             continue
         own = rows[places] - offsets[at]
+        grouped.append(places)
         documents[places] = segment.unit(segment.documents[own])
         summaries[places] = segment.unit(segment.summaries[own])
-        ids = [segment.passage_ids(row) for row in own.tolist()]
-        pieces, end = segment.unit(np.concatenate(ids)), 0
-        read = segment.read_tokens(own.tolist())
-        for place, its, some in zip(places.tolist(), ids, read, strict=True):
-            passages[place], tokens[place] = pieces[end : end + len(its)], some
-            end += len(its)
+        ids, lengths[places] = segment.passage_ids(own)
+        pieces.append(segment.unit(ids))
+        read, token_lengths[places] = segment.read_tokens(own)
+        tokens.append(read)
+    order = np.concatenate(grouped)
     none = no_words()
     return SkillIndex(
         names=tuple(names),
         skill_digests=(),
         documents=documents,
         summaries=summaries,
-        passages=np.concatenate([np.zeros((0, d), np.float32), *passages]),
-        passage_starts=_starts(passages),
-        tokens=np.concatenate([np.zeros((0, k), np.int8), *tokens]),
-        token_starts=_starts(tokens),
+        passages=_in_order(pieces, lengths, order),
+        passage_starts=_starts(lengths),
+        tokens=_in_order(tokens, token_lengths, order),
+        token_starts=_starts(token_lengths),
         word=word or none,
         char=none,
         front=none,
     )
 
 
-def _starts(parts: Sequence[NDArray[np.generic]]) -> NDArray[np.int64]:
-    return np.concatenate([[0], np.cumsum([len(part) for part in parts])]).astype(np.int64)
+def _in_order(
+    parts: Sequence[NDArray[Number]], lengths: NDArray[np.int64], order: NDArray[np.int64]
+) -> NDArray[Number]:
+    """What was read of each segment, put into the order of the skills.
+
+    Args:
+        parts: Rows read, a run for each skill; first an empty part.
+        lengths: Rows of each skill, shape (c,).
+        order: Skills in the order in which they were read, shape (c,).
+    """
+    read = parts[1] if len(parts) == 2 else np.concatenate(parts)
+    if (np.diff(order) > 0).all():
+        return read
+    begins = np.empty(len(order), np.int64)
+    begins[order] = _starts(lengths[order])[:-1]
+    return read[spans(begins, lengths)]
+
+
+def _starts(lengths: NDArray[np.int64]) -> NDArray[np.int64]:
+    return np.concatenate([[0], np.cumsum(lengths)]).astype(np.int64)

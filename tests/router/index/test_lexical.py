@@ -49,7 +49,10 @@ def test_the_integer_product_is_the_product(rows: int) -> None:
     matrix = rng.integers(-127, 128, (rows, 64)).astype(np.int8)
     vector = rng.normal(size=64).astype(np.float32)
     vector /= np.linalg.norm(vector)
-    found = Int8Product(1)(matrix, vector)
+    product, columns = Int8Product(1), np.ascontiguousarray(matrix.T)
+    sums = product.sums(columns)
+    assert np.array_equal(sums, matrix.sum(axis=1, dtype=np.int32))
+    found = product(columns, sums, vector)
     exact = matrix.astype(np.float32) @ vector
     lengths = np.linalg.norm(matrix.astype(np.float32), axis=1)
     assert found.shape == (rows,)
@@ -59,8 +62,11 @@ def test_the_integer_product_is_the_product(rows: int) -> None:
 def test_extreme_integers_do_not_overflow() -> None:
     matrix = np.full((2, 64), -127, np.int8)
     matrix[1] = 127
-    found = Int8Product(1)(matrix, np.full(64, 0.125, np.float32))
-    assert np.allclose(found, [-127 * 8, 127 * 8], rtol=1e-3)
+    product, columns = Int8Product(1), np.ascontiguousarray(matrix.T)
+    for sign in (1, -1):
+        vector = np.full(64, sign * 0.125, np.float32)
+        found = product(columns, product.sums(columns), vector)
+        assert np.allclose(found, [-127 * 8 * sign, 127 * 8 * sign], rtol=1e-3)
 
 
 def test_the_graph_of_the_product_is_one_node() -> None:
