@@ -8,27 +8,33 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roster import Skill
-from router.local.index import SkillIndex, text_digest
+from router.local.index import SkillIndex
 from router.local.lexical import Terms, word_terms
 from router.local.text import passages, summary
 
 DEFAULT_EXCERPT = 700
 
 
+_Key = tuple[str, str, str]
+
+
 class Reader:
-    """Pieces and front words of the skills that were reread last: they do not change.
+    """What was read of the skills that were reread last: they do not change.
 
     Args:
         most: Most skills that are kept.
+        most_excerpts: Most excerpts whose words are kept; of a skill the same few are chosen again
+            and again.
     """
 
-    def __init__(self, most: int = 2_048) -> None:
-        self._most = most
-        self._known: dict[tuple[str, str], tuple[list[str], NDArray[np.uint32]]] = {}
+    def __init__(self, most: int = 2_048, most_excerpts: int = 4_096) -> None:
+        self._most, self._most_excerpts = most, most_excerpts
+        self._known: dict[_Key, tuple[list[str], NDArray[np.uint32]]] = {}
+        self._excerpts: dict[tuple[_Key, tuple[int, ...], int], NDArray[np.uint32]] = {}
 
     def read(self, skill: Skill) -> tuple[list[str], NDArray[np.uint32]]:
         """The body in pieces, and the words of name and description."""
-        key = (skill.name, text_digest(skill))
+        key = _key(skill)
         known = self._known.get(key)
         if known is None:
             known = passages(skill), word_terms(summary(skill))[0]
@@ -36,6 +42,29 @@ class Reader:
                 self._known.clear()
             self._known[key] = known
         return known
+
+    def excerpt_words(
+        self, skill: Skill, nearness: NDArray[np.float32], limit: int
+    ) -> NDArray[np.uint32]:
+        """The words of the excerpt that `choose_excerpt` chooses, hashed, ascending."""
+        pieces, _ = self.read(skill)
+        order = _nearest(pieces, nearness, limit)
+        key = (_key(skill), order, limit)
+        known = self._excerpts.get(key)
+        if known is None:
+            known = word_terms(_joined(pieces, order, limit))[0]
+            if len(self._excerpts) >= self._most_excerpts:
+                self._excerpts.clear()
+            self._excerpts[key] = known
+        return known
+
+
+def _key(skill: Skill) -> _Key:
+    """All that is read of a skill: a copy made in code can hold other text than its digest says.
+
+    Texts remember their hash, so this costs nothing from the second time on.
+    """
+    return skill.name, skill.description, skill.body
 
 
 def choose_excerpt(pieces: Sequence[str], nearness: NDArray[np.float32], limit: int) -> str:
@@ -49,13 +78,27 @@ def choose_excerpt(pieces: Sequence[str], nearness: NDArray[np.float32], limit: 
     Returns:
         The excerpt; "" when the limit is 0.
     """
+    return _joined(pieces, _nearest(pieces, nearness, limit), limit)
+
+
+def _nearest(pieces: Sequence[str], nearness: NDArray[np.float32], limit: int) -> tuple[int, ...]:
+    """Which pieces begin within the limit, the nearest first."""
     room = limit
-    chosen: dict[int, str] = {}
-    for at in np.argsort(-nearness, kind="stable"):
+    order: list[int] = []
+    for at in np.argsort(-nearness, kind="stable").tolist():
         if room <= 0:
             break
-        chosen[int(at)] = pieces[int(at)][:room]
-        room -= len(pieces[int(at)])
+        order.append(at)
+        room -= len(pieces[at])
+    return tuple(order)
+
+
+def _joined(pieces: Sequence[str], order: Sequence[int], limit: int) -> str:
+    room = limit
+    chosen: dict[int, str] = {}
+    for at in order:
+        chosen[at] = pieces[at][:room]
+        room -= len(pieces[at])
     return " ".join(chosen[at] for at in sorted(chosen))
 
 
@@ -90,11 +133,19 @@ def excerpt_features(
     for i, (skill, row) in enumerate(zip(skills, rows, strict=True)):
         first, last = index.passage_starts[row], index.passage_starts[row + 1]
         nearness = index.passages[first:last] @ vector
-        pieces, front = reader.read(skill)
-        excerpt = word_terms(choose_excerpt(pieces, nearness, limit))[0]
-        inside = np.isin(terms, excerpt)
+        _, front = reader.read(skill)
+        inside = _among(terms, reader.excerpt_words(skill, nearness, limit))
         found[i] = [
-            weights[inside | np.isin(terms, front)].sum() / total,
+            weights[inside | _among(terms, front)].sum() / total,
             weights[inside].sum() / total,
         ]
+    return found
+
+
+def _among(terms: NDArray[np.uint32], some: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Which terms are among some others, which ascend."""
+    if not len(some):
+        return np.zeros(len(terms), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(some, terms), len(some) - 1)
+    found: NDArray[np.bool_] = some[at] == terms
     return found

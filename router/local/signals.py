@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from router.local.encoder import QUERY_TOKENS, Encoder
 from router.local.index import SkillIndex
 from router.local.lexical import Terms, char_terms, word_terms
+from router.local.token_product import digits, products
 from router.turn import Turn
 
 NAMES = ("document", "summary", "passage", "late", "word", "char", "front", "cover")
@@ -58,15 +59,19 @@ def compute_signals(turn: Turn, index: SkillIndex, encoder: Encoder) -> Signals:
     request, context = turn.request_text, turn.context_text
     encoded = encoder.encode([request, context] if context else [request], QUERY_TOKENS)
     pooled, tokens, importance = encoded.pooled[0], encoded.tokens[0], encoded.importance[0]
-    matrix = _matrix(index, request, pooled, tokens, importance)
+    words = word_terms(request)
+    matrix = _matrix(index, words, char_terms(request), pooled, tokens, importance)
     if context:
         around = _matrix(
-            index, context, encoded.pooled[1], encoded.tokens[1], encoded.importance[1]
+            index,
+            word_terms(context),
+            char_terms(context),
+            encoded.pooled[1],
+            encoded.tokens[1],
+            encoded.importance[1],
         )
         matrix = ((matrix + CONTEXT_WEIGHT * around) / (1.0 + CONTEXT_WEIGHT)).astype(np.float32)
-    return Signals(
-        matrix, pooled, mixed_vector(encoded.pooled), tokens, importance, word_terms(request)
-    )
+    return Signals(matrix, pooled, mixed_vector(encoded.pooled), tokens, importance, words)
 
 
 def mixed_vector(pooled: NDArray[np.float32]) -> NDArray[np.float32]:
@@ -84,14 +89,14 @@ def mixed_vector(pooled: NDArray[np.float32]) -> NDArray[np.float32]:
 
 def _matrix(
     index: SkillIndex,
-    text: str,
+    word: Terms,
+    char: Terms,
     pooled: NDArray[np.float32],
     tokens: NDArray[np.float32],
     importance: NDArray[np.float32],
 ) -> NDArray[np.float32]:
     if not len(index):
         return np.zeros((0, len(NAMES)), dtype=np.float32)
-    word, char = word_terms(text), char_terms(text)
     columns = [
         index.documents @ pooled,
         index.summaries @ pooled,
@@ -110,10 +115,11 @@ def late_interaction(
 ) -> NDArray[np.float32]:
     """Importance-weighted mean of each request token's best match in each skill, shape (n,)."""
     starts = index.token_starts
-    query = tokens * np.float32(1.0 / 127.0)
+    query = digits(tokens)
+    weights = importance * query.units
     scores = np.zeros(len(index), dtype=np.float32)
     for first, last, block in index.token_blocks():
-        similarity = block @ query.T
-        best = np.maximum.reduceat(similarity, starts[first:last] - starts[first], axis=0)
-        scores[first:last] = best @ importance
+        found = products(query, block)
+        best = np.maximum.reduceat(found, starts[first:last] - starts[first], axis=1)
+        scores[first:last] = weights @ best
     return scores
