@@ -15,6 +15,7 @@ from roster import Roster, Skill, is_safe_name
 from roster.suspicion import Defended, Quarantine
 from router.block import BlockTemplate
 from router.errors import RouterError
+from router.index import inspections
 from router.judge import AsyncJudge, Judge
 from router.local.encoder import Encoder
 from router.local.heads import Heads
@@ -156,7 +157,7 @@ class Router:
             loaded = load_profile(profile, roster, store)
             template, heads = loaded.profile.template, loaded.heads
             thresholds = loaded.profile.thresholds
-        defended = _defended(roster, quarantine)
+        defended = _defended(roster, quarantine, cache)
         eligible = defended.roster
         if judge is not None and judge not in ("local", "cascade"):
             if isinstance(thresholds, str | Path):
@@ -426,8 +427,10 @@ class Router:
         )
 
 
-def _defended(roster: Roster, quarantine: Quarantine | str | Path | None) -> Defended:
-    defended = Quarantine.of(quarantine).apply(roster)
+def _defended(
+    roster: Roster, quarantine: Quarantine | str | Path | None, cache: str | Path | None
+) -> Defended:
+    defended = inspections.defended(roster, Quarantine.of(quarantine), cache)
     for name, reason in islice(defended.held.items(), MOST_QUARANTINED):
         _log.warning("%s is quarantined and never suggested: %s", name, reason[:300])
     if len(defended.held) > MOST_QUARANTINED:

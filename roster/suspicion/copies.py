@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Collection, Sequence
+from functools import lru_cache
 
 from roster.skill import Skill
+from roster.suspicion.known import Known, text_key
 from roster.suspicion.records import Sign
 from roster.suspicion.words import words
 
@@ -14,11 +16,14 @@ _MOST_IN_BUCKET = 32
 _ALIKE = 0.8
 _FOREIGN = 0.1
 _FEWEST = 8
+_AT_HAND = 2 * _MOST_IN_BUCKET
 
 _Shingles = frozenset[int]
 
 
-def near_copies(skills: Sequence[Skill], trusted: Collection[str]) -> dict[str, list[Sign]]:
+def near_copies(
+    skills: Sequence[Skill], trusted: Collection[str], known: Known | None = None
+) -> dict[str, list[Sign]]:
     """Signs of skills whose description is another one's and whose text is not.
 
     Which of the two came first cannot be told from the texts: both get the sign, unless one of
@@ -29,6 +34,7 @@ def near_copies(skills: Sequence[Skill], trusted: Collection[str]) -> dict[str, 
     Args:
         skills: The skills.
         trusted: Names of skills that are known to be genuine.
+        known: What earlier inspections found; it takes in what this one does.
 
     Returns:
         Signs by name.
@@ -43,16 +49,36 @@ def near_copies(skills: Sequence[Skill], trusted: Collection[str]) -> dict[str, 
                 bucket = buckets.setdefault(key, [])
                 if len(bucket) < _MOST_IN_BUCKET:
                     bucket.append(row)
-    pairs = {
+    # In the order of the buckets: the bodies of one bucket are compared one after another.
+    pairs = dict.fromkeys(
         (a, b) for bucket in buckets.values() for i, a in enumerate(bucket) for b in bucket[i + 1 :]
-    }
+    )
+    bodies = _Bodies(skills, known or Known())
+    alike = [
+        (a, b) for a, b in pairs if _similar(sketches[a], sketches[b]) and bodies.foreign(a, b)
+    ]
     found: dict[str, list[Sign]] = {}
-    for a, b in sorted(pairs):
-        if _similar(sketches[a], sketches[b]) and _other_text(skills[a], skills[b]):
-            for one, other in ((skills[a], skills[b]), (skills[b], skills[a])):
-                if one.name not in trusted and one.name not in found:
-                    found[one.name] = [_sign(other, other.name in trusted)]
+    for a, b in sorted(alike):
+        for one, other in ((skills[a], skills[b]), (skills[b], skills[a])):
+            if one.name not in trusted and one.name not in found:
+                found[one.name] = [_sign(other, other.name in trusted)]
     return found
+
+
+class _Bodies:
+    """Compares bodies; those it has just read are at hand."""
+
+    def __init__(self, skills: Sequence[Skill], known: Known) -> None:
+        self._skills, self._known = skills, known
+        self._read = lru_cache(_AT_HAND)(lambda row: _shingles(skills[row].body))
+        self._key = lru_cache(_AT_HAND)(lambda row: text_key(skills[row].body))
+
+    def foreign(self, a: int, b: int) -> bool:
+        """Whether two bodies share nearly nothing, of either."""
+        if self._skills[a].body == self._skills[b].body:
+            return False
+        pair = (self._key(a), self._key(b))
+        return self._known.is_foreign(pair, lambda: _foreign(self._read(a), self._read(b)))
 
 
 def _sign(other: Skill, genuine: bool) -> Sign:
@@ -67,9 +93,7 @@ def _similar(a: _Shingles, b: _Shingles) -> bool:
     return len(a & b) >= _ALIKE * len(a | b)
 
 
-def _other_text(a: Skill, b: Skill) -> bool:
-    """Whether two bodies share nearly nothing, of either."""
-    first, second = _shingles(a.body), _shingles(b.body)
+def _foreign(first: _Shingles, second: _Shingles) -> bool:
     fewest = min(len(first), len(second))
     return fewest >= _FEWEST and len(first & second) < _FOREIGN * fewest
 

@@ -15,6 +15,7 @@ from roster.roster import Roster
 from roster.skill import Skill
 from roster.suspicion.hidden import without_unseen
 from roster.suspicion.inspect import REVIEW_LEVEL, inspect_roster
+from roster.suspicion.known import Known
 from roster.suspicion.records import Suspicion
 from roster.suspicion.stuffing import capped
 
@@ -122,11 +123,12 @@ class Quarantine(BaseModel):
             )
         return cls(level=level)
 
-    def apply(self, roster: Roster) -> Defended:
+    def apply(self, roster: Roster, known: Known | None = None) -> Defended:
         """Take out who is not eligible, and cap what the suspicious others repeat.
 
         Args:
             roster: The roster.
+            known: What earlier inspections found; it takes in what this one does.
 
         Returns:
             The eligible skills and why the others are held. A skill that stuffs its texts or hides
@@ -134,7 +136,9 @@ class Quarantine(BaseModel):
             capped and hidden characters taken out; its digest stays, since its bytes did not
             change. These texts are for scoring: an agent loads the skill from where it lies.
         """
-        suspects = {} if self.level is None else inspect_roster(roster, self.trusted_names(roster))
+        suspects: dict[str, Suspicion] = {}
+        if self.level is not None:
+            suspects = inspect_roster(roster, self.trusted_names(roster), known)
         held = self.held(roster, suspects)
         if not held and not any(_needs_capping(one) for one in suspects.values()):
             return Defended(roster, {})

@@ -9,7 +9,7 @@ import re
 from collections import Counter
 
 from roster.suspicion.records import Sign
-from roster.suspicion.words import STOP_WORDS, is_content, words
+from roster.suspicion.words import STOP_WORDS, content_counts, is_content, words
 
 _TOKEN = re.compile(r"[^\W_]+")
 _QUOTED = re.compile('["\u201c]([^"\u201c\u201d\n]{8,160})["\u201d]')
@@ -50,14 +50,13 @@ def repetition(text: str) -> tuple[float, float, str]:
         Share of them beyond the cap, share of distinct ones (both 0..1), and the commonest one;
         (0, 1, "") for a text too short to tell.
     """
-    counts = Counter(words(text))
-    kept = {word: count for word, count in counts.items() if is_content(word)}
+    kept = content_counts(words(text))
     content = sum(kept.values())
     if content < _FEWEST:
         return 0.0, 1.0, ""
     limit = cap(content)
     beyond = sum(count - limit for count in kept.values() if count > limit)
-    commonest = max(kept, key=lambda word: kept[word])
+    commonest = max(kept, key=kept.__getitem__)
     variety = len(kept) / content if content >= 2 * _FEWEST else 1.0
     return beyond / content, variety, commonest.decode("utf-8", "replace")
 

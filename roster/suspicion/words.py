@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import string
+from collections import Counter
 
 # As bytes: translating a text that is not ASCII takes ten times as long.
 _SIGNS = bytes(32 if chr(code) in string.punctuation else code for code in range(256))
@@ -31,3 +32,13 @@ def words(text: str) -> list[bytes]:
 def is_content(word: bytes) -> bool:
     """Whether a word says what a text is about: no stop word, sign or number, not too short."""
     return len(word) > 2 and word not in STOP_WORDS and word[0] != _SYMBOL and not word.isdigit()
+
+
+def content_counts(found: list[bytes]) -> dict[bytes, int]:
+    """How often each content word occurs, in the order in which they come."""
+    # `is_content` written out: a call a word is most of the time an inspection takes.
+    return {
+        word: count
+        for word, count in Counter(found).items()
+        if len(word) > 2 and word not in STOP_WORDS and word[0] != _SYMBOL and not word.isdigit()
+    }

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 from roster import Roster, Skill
+from router.index import inspections
 from router.local.heads import FOLDER, Heads, Linear
 from tests.router.fakes import HashEncoder
 
@@ -46,6 +47,13 @@ def make_skills(count: int, seed: int = 0) -> list[Skill]:
         )
         for i in range(count)
     ]
+
+
+@pytest.fixture(autouse=True)
+def _own_key(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No test reads or writes the user's key."""
+    folder = tmp_path_factory.mktemp("data")
+    monkeypatch.setattr(inspections, "key_path", lambda: folder / "inspections.key")
 
 
 @pytest.fixture(scope="session")
