@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -90,6 +90,7 @@ def stack(
     gates: dict[str, GateExamples],
     count: int = 5,
     scorers: Mapping[str, PairScorer] | None = None,
+    report: Callable[[str], None] | None = None,
 ) -> Stacked:
     """Gate and fusion learned on all rosters but some, applied to those, in turn.
 
@@ -98,6 +99,7 @@ def stack(
         gates: Gate examples by group; a group without a roster is always learned on.
         count: Number of folds; no roster is ever in two.
         scorers: Pair scorer of each group, if one is to take part in the reread.
+        report: Told after each group.
 
     Returns:
         What the fits are learned from: gate answers as uncertain as they will be in use.
@@ -107,6 +109,7 @@ def stack(
     rows: dict[str, list[NDArray[np.generic]]] = {k: [] for k in ("group", "full", "need", "rank")}
     turns = 0
     in_order: list[Prepared] = []
+    groups = len({one.group for one in prepared})
     for names in folds([one.group for one in prepared], count):
         gate = learn_gate(GateExamples.joined([g for n, g in gates.items() if n not in names]))
         fusion = learn_fusion([one for one in prepared if one.group not in names])
@@ -120,6 +123,8 @@ def stack(
             full_seen.add(one.group)
             rows["need"].append(np.array([_need(gate(vector)) for vector in one.vectors]))
             rows["rank"].append(_ranks(one, fusion))
+            if report is not None and bool(rows["full"][-1][0]):
+                report(f"shortlists {len(full_seen)}/{groups}: {one.group}")
     empty = np.zeros((turns, 0))
     held = HeldOut(
         need=np.concatenate(rows["need"]),

@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from sklearn.preprocessing import StandardScaler
 
 from eval.train.prepare import Prepared
+from router.local.excerpt import Reader
 from router.local.features import FIT_NAMES, fit_features, wide_features
 from router.local.heads import FitHead, GateHead, Linear
 from router.local.judge import POOL
@@ -82,7 +83,7 @@ def fit_examples(
         scorers: Pair scorer of each group; it reads the first `READ` candidates of each turn.
     """
     features, labels, weights, numbers, pairs = [], [], [], [], []
-    number = 0
+    number, reader = 0, Reader()
     for one in prepared:
         for turn, signals, vector, gold, left_out in zip(
             one.turns, one.signals, one.vectors, one.gold, one.left_out, strict=True
@@ -90,7 +91,9 @@ def fit_examples(
             logits = fusion(wide_features(signals.matrix))
             pool = np.argsort(-logits, kind="stable")[:POOL]
             candidates = [one.skills[row] for row in pool]
-            rows = fit_features(signals, logits, gate(vector), pool, candidates, one.index)
+            rows = fit_features(
+                signals, logits, gate(vector), pool, candidates, one.index, reader=reader
+            )
             features.append(rows)
             labels.append(pool == gold)
             weights.append(np.full(len(pool), LEFT_OUT_WEIGHT if left_out else 1.0))

@@ -123,7 +123,7 @@ def train_heads(
     if scorer is not None:
         apart = scorers_out_of_fold or {}
         scorers = {s.group: apart.get(s.group, scorer) for s in sources}
-    stacked = stack(prepared, gates, scorers=scorers)
+    stacked = stack(prepared, gates, scorers=scorers, report=report)
     report(f"learning fits from {len(stacked.examples.labels)} candidates")
     logits = cross_validate(stacked.examples, stacked.groups, seed=seed)
     scale = platt(logits, stacked.examples.labels, stacked.examples.weights)
