@@ -169,9 +169,9 @@ def _late(signals: Signals, candidates: NDArray[np.int64], index: SkillIndex) ->
     """How the request's tokens are matched: what a candidate leaves unsaid, and others do not."""
     starts, weight = index.token_starts, signals.importance
     blocks = [index.tokens[starts[c] : starts[c + 1]] for c in candidates]
-    best = np.stack(
-        [(block.astype(np.float32) @ signals.tokens.T / 127.0).max(axis=0) for block in blocks]
-    )
+    begin = np.cumsum([0, *(len(block) for block in blocks[:-1])])
+    found = signals.tokens @ np.concatenate(blocks).T.astype(np.float32, order="C")
+    best = np.maximum.reduceat(found, begin, axis=1).T / np.float32(127.0)
     others = best.max(axis=0, keepdims=True)
     mean = best @ weight
     heavy = weight >= weight.mean()

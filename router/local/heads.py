@@ -6,6 +6,7 @@ import hashlib
 import json
 import math
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
@@ -38,9 +39,14 @@ class Linear(BaseModel):
     weights: tuple[float, ...]
     bias: float = 0.0
 
+    @cached_property
+    def vector(self) -> Floats:
+        """The weights as an array."""
+        return np.array(self.weights, dtype=np.float32)
+
     def __call__(self, matrix: Floats) -> Floats:
         """The function of every row, shape (rows,)."""
-        products = matrix @ np.array(self.weights, dtype=np.float32)
+        products = matrix @ self.vector
         sums: Floats = np.add(products, self.bias, dtype=np.float32)
         return sums
 
@@ -58,9 +64,14 @@ class GateHead(BaseModel):
     weights: tuple[tuple[float, ...], ...] = Field(min_length=3, max_length=3)
     bias: tuple[float, float, float]
 
+    @cached_property
+    def matrix(self) -> Floats:
+        """The weights as an array; making one of so many numbers takes longer than its product."""
+        return np.array(self.weights, dtype=np.float32)
+
     def __call__(self, vector: Floats) -> Floats:
         """Three probabilities: acts on the system, documented procedure, prose suffices."""
-        logits = np.array(self.weights, dtype=np.float32) @ vector + np.array(self.bias)
+        logits = self.matrix @ vector + np.array(self.bias)
         chances: Floats = np.divide(1.0, 1.0 + np.exp(-logits), dtype=np.float32)
         return chances
 

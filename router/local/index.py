@@ -20,7 +20,7 @@ from router.local.vectors import Progress, SkillVectors, encode_skills
 _TOKENS_KEPT = 400_000
 """Tokens of a roster up to which a transposed copy of them is kept: 40 MB, some 2,500 skills."""
 
-_TOKENS_AT_ONCE = 16_384
+_TOKENS_AT_ONCE = 2_048
 """Tokens of a block: its products with a request stay in the processor's cache."""
 
 

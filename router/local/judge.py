@@ -130,8 +130,9 @@ class LocalJudge:
             raise RouterError("this judge holds the index of another roster; load one for this one")
         look = self._look(turn)
         order = np.argsort(-look.logits, kind="stable")
-        probabilities = softmax(look.logits)
-        entries = tuple((look.names[row], min(1.0, float(probabilities[row]))) for row in order)
+        probabilities = np.minimum(softmax(look.logits)[order], np.float32(1.0)).tolist()
+        names = [look.names[row] for row in order.tolist()]
+        entries = tuple(zip(names, probabilities, strict=True))
         acts, procedure, prose = (float(p) for p in self.heads.gate(look.signals.mixed))
         gate = Gate(acts_on_system=acts, documented_procedure=procedure, prose_suffices=prose)
         return Ranking(entries=entries), gate

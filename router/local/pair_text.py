@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,13 +32,32 @@ class PairInput:
     request: str
     tokens: NDArray[np.float32]
     importance: NDArray[np.float32]
-    texts: list[str]
+    texts: Sequence[str]
     blocks: list[NDArray[np.float32]]
 
 
 def pair_text(skill: Skill) -> str:
     """The skill's side of a pair as text."""
     return document(skill, BODY_CHARS)
+
+
+class _Texts(Sequence[str]):
+    """The skills' sides, made when they are read: the shipped pair scorer reads vectors alone."""
+
+    def __init__(self, skills: Sequence[Skill]) -> None:
+        self._skills = skills
+
+    def __len__(self) -> int:
+        return len(self._skills)
+
+    @overload
+    def __getitem__(self, at: int) -> str: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[str]: ...
+    def __getitem__(self, at: int | slice) -> str | list[str]:
+        if isinstance(at, slice):
+            return [pair_text(skill) for skill in self._skills[at]]
+        return pair_text(self._skills[at])
 
 
 def pair_input(
@@ -61,7 +81,7 @@ def pair_input(
         request=request,
         tokens=signals.tokens,
         importance=signals.importance,
-        texts=[pair_text(skill) for skill in skills],
+        texts=_Texts(skills),
         blocks=[
             index.tokens[starts[row] : starts[row + 1]].astype(np.float32) / np.float32(127.0)
             for row in rows

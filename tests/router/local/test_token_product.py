@@ -137,6 +137,5 @@ def test_products_are_exact_up_to_the_largest_numbers() -> None:
 
 
 def test_an_empty_roster_has_no_scores() -> None:
-    index, tokens, weights = made(1, [3], 2, 1.0)
-    empty = index_of([])
-    assert late_interaction(empty, tokens, weights).shape == (0,)
+    _, tokens, weights = made(1, [3], 2, 1.0)
+    assert late_interaction(index_of([]), tokens, weights).shape == (0,)
