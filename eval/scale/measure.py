@@ -19,6 +19,7 @@ from eval.data import LabelledTurn, load_turns
 from eval.metrics import percentiles
 from eval.scale.crowd import crowd
 from eval.scale.hashed import HashedEncoder
+from eval.scale.versions import hits_of_versions
 from roster import Roster
 from router.index.bulk import Pace
 from router.index.load import embed_roster
@@ -152,6 +153,7 @@ def answered(router: Router, turns: Sequence[LabelledTurn]) -> dict[str, Any]:
     wanted = ("hit_at_1", "hit_at_10", "right", "wrong", "silent", "needless", "covered")
     return {
         **{name: summary[name] for name in wanted},
+        **hits_of_versions(router.roster, answers),
         "turns": len(turns),
         "latency_ms": summary["latency_ms"],
         "cpu_ms": percentiles(cpu),

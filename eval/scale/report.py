@@ -20,9 +20,9 @@ BARS = {
 def table(rows: Sequence[Row]) -> str:
     """A Markdown table, one line a size."""
     lines = [
-        "| skills | Hit@1 | Hit@10 | p50 ms | p95 ms | CPU p50 ms | memory MiB | disk MiB "
-        "| index s | open s |",
-        "| ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: | ---: |",
+        "| skills | Hit@1 | Hit@10 | version@1 | version@10 | candidate | p50 ms | p95 ms "
+        "| CPU p50 ms | memory MiB | disk MiB | index s | open s |",
+        f"|{' ---: |' * 13}",
     ]
     for row in rows:
         latency = row["latency_ms"]
@@ -30,6 +30,9 @@ def table(rows: Sequence[Row]) -> str:
             f"{row['size']:,}",
             f"{row['hit_at_1']:.3f}",
             f"{row['hit_at_10']:.3f}",
+            f"{row['version_at_1']:.3f}",
+            f"{row['version_at_10']:.3f}",
+            f"{row['candidate']:.3f}",
             f"{latency['p50']:.1f}",
             f"{latency['p95']:.1f}",
             f"{row['cpu_ms']['p50']:.1f}",
@@ -70,9 +73,11 @@ def figure(rows: Sequence[Row]) -> str:
         hits, time, memory = drawn.subplots(1, 3)
         for key, label, colour in (("hit_at_10", "Hit@10", BLUE), ("hit_at_1", "Hit@1", ORANGE)):
             hits.plot(sizes, [row[key] for row in rows], "o-", color=colour, label=label)
+            versions = [row[key.replace("hit", "version")] for row in rows]
+            hits.plot(sizes, versions, "--", color=colour, lw=1, label="or a version of it")
             for row in rows:
                 hits.annotate(
-                    f"{row[key]:.2f}", (row["size"], row[key]), (0, 6),
+                    f"{row[key]:.2f}", (row["size"], row[key]), (0, -12),
                     textcoords="offset points", ha="center", fontsize=8, color=INK,
                 )  # fmt: skip
         hits.set_ylim(0, 1.05)
