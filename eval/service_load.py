@@ -50,10 +50,14 @@ def main() -> int:
         "--requests", type=int, default=0, help="then watch memory over so many requests"
     )
     parser.add_argument("--roster", help="another roster than the bundled one")
+    parser.add_argument("--workers", type=int, help="threads of the service that route")
     arguments = parser.parse_args()
     if shutil.which("wrk") is None:
         parser.error("wrk is not installed; apt install wrk, or brew install wrk")
-    with tempfile.TemporaryDirectory() as folder, _service(arguments.roster) as address:
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        _service(arguments.roster, arguments.workers) as address,
+    ):
         bodies = Path(folder) / "bodies.jsonl"
         bodies.write_text("\n".join(_bodies()) + "\n", encoding="ascii")
         _wrk(address, bodies, 3, arguments.connections, 0)
@@ -102,11 +106,13 @@ def _bodies() -> Iterator[str]:
 
 
 @contextmanager
-def _service(roster: str | None) -> Iterator[str]:
+def _service(roster: str | None, workers: int | None) -> Iterator[str]:
     """A service in a process of its own, on a free port; gives its address."""
     command = [sys.executable, "-m", "router.service", "--port", "0"]
     if roster:
         command += ["--roster", roster]
+    if workers:
+        command += ["--workers", str(workers)]
     with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         try:
             assert process.stdout is not None
