@@ -64,6 +64,8 @@ class Reread(BaseModel):
         fits: Name to probability that the skill does what the request asks for. Each stands for
             itself: all of them can be low.
         usage: What the judge's calls cost, or None for a judge that calls nothing.
+        evidence: What the local judge saw of the skill that fits best, columns as in
+            `router.local.features.REREAD_NAMES`; for a cascade. Empty from any other judge.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")
@@ -71,6 +73,7 @@ class Reread(BaseModel):
     choice: dict[str, Unit] = {}
     fits: dict[str, Unit] = {}
     usage: Usage | None = Field(default=None, exclude=True, repr=False)
+    evidence: tuple[float, ...] = Field(default=(), exclude=True, repr=False)
 
 
 class Reason(StrEnum):

@@ -20,7 +20,8 @@ class Examples(NamedTuple):
     """Local decisions as the learning sees them, m of them.
 
     Attributes:
-        columns: Evidence, columns as in `COLUMNS`, shape (m, f); zeros where there is none.
+        columns: Evidence, columns as in `COLUMNS`, shape (m, f); zeros where there is none, NaN for
+            what the judge does not tell.
         known: Whether there is evidence, shape (m,).
         speaks: Whether the decision found a skill, shape (m,).
         wrong: Whether it is a mistake, shape (m,).

@@ -11,7 +11,7 @@ from eval.data import RequestsError
 from router.cascade import Band, Doubt
 from router.cascade.doubt import Logistic
 
-_PENALTY = 0.2
+_PENALTY = 0.02
 _FOLDS = 5
 
 
@@ -59,7 +59,8 @@ def held_out(data: Examples, folds: int = _FOLDS) -> Floats:
         model = learn_doubt(data.where(~outside))
         for row in np.flatnonzero(outside & data.known):
             one = model.speaks if data.speaks[row] else model.silent
-            doubts[row] = one(data.columns[row].tolist())
+            columns = data.columns[row]
+            doubts[row] = one(np.where(np.isnan(columns), model.ordinary, columns).tolist())
     return doubts
 
 
@@ -69,7 +70,16 @@ def learn_doubt(data: Examples) -> Doubt:
     Raises:
         RequestsError: If a kind of decision has no mistakes, or nothing but mistakes.
     """
-    return Doubt(speaks=_logistic(data, True), silent=_logistic(data, False))
+    told = data.columns[data.known]
+    blank = np.isnan(told)
+    sums, counts = np.where(blank, 0.0, told).sum(axis=0), (~blank).sum(axis=0)
+    ordinary = sums / np.maximum(counts, 1)
+    data = data._replace(columns=np.where(np.isnan(data.columns), ordinary, data.columns))
+    return Doubt(
+        ordinary=tuple(round(float(value), 6) for value in ordinary),
+        speaks=_logistic(data, True),
+        silent=_logistic(data, False),
+    )
 
 
 def _logistic(data: Examples, kind: bool) -> Logistic:

@@ -8,9 +8,10 @@ from typing import Self
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from router.local.features import REREAD_NAMES
 from router.suggestion import Reason, Suggestion
 
-COLUMNS = (
+DECIDED = (
     "gate:closed",
     "gate:need",
     "gate:acts",
@@ -30,7 +31,10 @@ COLUMNS = (
     "fit:chance",
     "fit:alone",
 )
-"""The columns of `evidence`."""
+"""Columns that every judge's suggestion has."""
+
+COLUMNS = (*DECIDED, *(f"best:{name}" for name in REREAD_NAMES))
+"""The columns of `evidence`: then what the local judge saw of the skill that fits best."""
 
 _SMALLEST = 1e-6
 _PLACES = 10
@@ -67,6 +71,7 @@ class Doubt(BaseModel):
 
     Attributes:
         columns: Names of the columns, in order.
+        ordinary: A usual value of each, which stands for what a judge does not tell.
         speaks: For a decision that found a skill.
         silent: For a decision that found none.
     """
@@ -74,6 +79,7 @@ class Doubt(BaseModel):
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     columns: tuple[str, ...] = Field(default=COLUMNS)
+    ordinary: tuple[float, ...] = (0.0,) * len(COLUMNS)
     speaks: Logistic
     silent: Logistic
 
@@ -81,8 +87,9 @@ class Doubt(BaseModel):
     def _is_of_this_version(self) -> Self:
         if self.columns != COLUMNS:
             raise ValueError("was learned on other columns than this version computes")
-        if any(len(one.weights) != len(COLUMNS) for one in (self.speaks, self.silent)):
-            raise ValueError(f"needs {len(COLUMNS)} weights, one a column")
+        lists = (self.ordinary, self.speaks.weights, self.silent.weights)
+        if any(len(numbers) != len(COLUMNS) for numbers in lists):
+            raise ValueError(f"needs {len(COLUMNS)} weights and ordinary values, one a column")
         return self
 
     def __call__(self, suggestion: Suggestion) -> float | None:
@@ -90,7 +97,8 @@ class Doubt(BaseModel):
         columns = evidence(suggestion)
         if columns is None:
             return None
-        return (self.speaks if speaks(suggestion) else self.silent)(columns)
+        known = [o if math.isnan(c) else c for c, o in zip(columns, self.ordinary, strict=True)]
+        return (self.speaks if speaks(suggestion) else self.silent)(known)
 
 
 def speaks(suggestion: Suggestion) -> bool:
@@ -107,7 +115,8 @@ def evidence(suggestion: Suggestion) -> tuple[float, ...] | None:
 
     Returns:
         Finite numbers: probabilities as logits, ratios as logarithms, both cut off at
-        `1e-6`; None when the gate or the shortlist was not read.
+        `1e-6`; NaN for what the judge does not tell. None when the gate or the shortlist was not
+        read.
     """
     gate, reread = suggestion.gate, suggestion.reread
     if gate is None or reread is None or not reread.fits or not suggestion.ranking.entries:
@@ -120,6 +129,9 @@ def evidence(suggestion: Suggestion) -> tuple[float, ...] | None:
     fits = sorted(reread.fits.values(), reverse=True)
     fits += [0.0] * (3 - len(fits))
     best, second, third = (_logit(fit) for fit in fits[:3])
+    seen = reread.evidence
+    if len(seen) != len(REREAD_NAMES) or not all(map(math.isfinite, seen)):
+        seen = (math.nan,) * len(REREAD_NAMES)
     return (
         float(suggestion.reason is Reason.GATE),
         gate.need,
@@ -139,6 +151,7 @@ def evidence(suggestion: Suggestion) -> tuple[float, ...] | None:
         best - second,
         fits[0],
         fits[0] * (1.0 - fits[1]),
+        *seen,
     )
 
 

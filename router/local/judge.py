@@ -16,7 +16,7 @@ from router.index.look import LARGE, Look, Looker, Whole
 from router.local.cache import IndexCache
 from router.local.encoder import Encoder, load_encoder
 from router.local.excerpt import DEFAULT_EXCERPT, Reader
-from router.local.features import fit_features, softmax
+from router.local.features import fit_features, pair_features, softmax
 from router.local.heads import Heads, heads_for
 from router.local.index import SkillIndex
 from router.local.pair_reread import PairReread, pair_reread
@@ -166,12 +166,17 @@ class LocalJudge:
         fit_logits = self.heads.fits.logits(features)
         if self._pair_reread is not None:
             pairs = pair_input(turn.request_text, signals, look.index, rows, candidates)
-            fit_logits = self._pair_reread.logits(pairs, features, fit_logits)
+            fit_logits, features = self._pair_reread.logits(pairs, features, fit_logits)
+        else:
+            # What no pair scorer has read, the fits alone stand for.
+            added = pair_features(fit_logits, fit_logits)
+            features = np.concatenate([features, added], axis=1)
         names = [skill.name for skill in candidates]
         fits = 1.0 / (1.0 + np.exp(-fit_logits))
         return Reread(
             choice=dict(zip(names, softmax(fit_logits).clip(0, 1).tolist(), strict=True)),
             fits=dict(zip(names, fits.tolist(), strict=True)),
+            evidence=tuple(features[int(fit_logits.argmax())].tolist()),
         )
 
     def _look(self, turn: Turn, also: Sequence[str] = ()) -> Look:

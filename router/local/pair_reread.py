@@ -46,16 +46,20 @@ class PairReread:
 
     def logits(
         self, pairs: PairInput, features: NDArray[np.float32], fits: NDArray[np.float32]
-    ) -> NDArray[np.float32]:
+    ) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
         """Calibrated fit logits of some candidates.
 
         Args:
             pairs: The request and the c candidates.
             features: Features of the candidates, columns as in `FIT_NAMES`, shape (c, f).
             fits: Logits of the fits without a pair scorer, shape (c,).
+
+        Returns:
+            The logits, shape (c,), and what they were read from, columns as in `REREAD_NAMES`.
         """
         added = pair_features(self._scorer.score(pairs), fits)
-        return self._head.fits.logits(np.concatenate([features, added], axis=1))
+        read = np.concatenate([features, added], axis=1)
+        return self._head.fits.logits(read), read
 
 
 def pair_reread(heads: Heads, reranker: str | PairScorer | None = None) -> PairReread | None:

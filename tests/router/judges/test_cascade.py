@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import math
 import time
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,7 +17,8 @@ from hypothesis import strategies as st
 from roster import Roster, Skill
 from router import Gate, Ranking, Reason, Reread, Router, RouterError, Suggestion, Turn
 from router.cascade import Band, Cascade
-from router.cascade.doubt import COLUMNS, evidence, speaks
+from router.cascade.doubt import COLUMNS, DECIDED, evidence, speaks
+from router.local.features import REREAD_NAMES
 from router.suggestion import Outcome
 from tests.router.fakes import FailingJudge, ScriptedJudge
 from tests.router.judges.apis import ANSWERS, ROSTER, router_at
@@ -190,7 +192,7 @@ SHORT = {"weights": [0.0], "bias": 0.0}
         (written(silent="low"), "silent"),
         (written(extra=2), "extra"),
         (written(doubt={"columns": ["x"], "speaks": SHORT, "silent": SHORT}), "other columns"),
-        (written(doubt={"speaks": SHORT, "silent": SHORT}), "18 weights"),
+        (written(doubt={"speaks": SHORT, "silent": SHORT}), f"{len(COLUMNS)} weights"),
         (BAND.model_dump_json().replace("14.0", "NaN"), "doubt.speaks.bias"),
         ('{"low": 0.2, "high": 0.7}', "speaks"),
     ],
@@ -216,6 +218,9 @@ UNIT = st.floats(0, 1)
     wide=st.lists(UNIT, max_size=12),
     gate=st.tuples(UNIT, UNIT, UNIT),
     reason=st.sampled_from(Reason),
+    seen=st.sampled_from([0, 3, len(REREAD_NAMES)]).flatmap(
+        lambda count: st.tuples(*[st.floats(width=32)] * count)
+    ),
 )
 def test_evidence_is_finite_and_doubt_a_probability(
     fits: dict[str, float],
@@ -223,6 +228,7 @@ def test_evidence_is_finite_and_doubt_a_probability(
     wide: list[float],
     gate: tuple[float, float, float],
     reason: Reason,
+    seen: tuple[float, ...],
 ) -> None:
     total = sum(weights[: len(fits)])
     choice = {name: w / total for name, w in zip(fits, weights, strict=False)} if total > 0 else {}
@@ -234,7 +240,7 @@ def test_evidence_is_finite_and_doubt_a_probability(
             update={
                 "ranking": Ranking(entries=tuple(zip("abcdefghijkl", wide, strict=False))),
                 "gate": Gate(**dict(zip(keys, gate, strict=True))),
-                "reread": Reread(choice=choice, fits=fits),
+                "reread": Reread(choice=choice, fits=fits, evidence=seen),
                 "reason": reason,
             }
         )
@@ -243,7 +249,10 @@ def test_evidence_is_finite_and_doubt_a_probability(
     assert (columns is None) == (not fits or not wide)
     if columns is not None:
         assert len(columns) == len(COLUMNS)
-        assert all(-1e3 < value < 1e3 for value in columns)
+        assert all(-1e3 < value < 1e3 for value in columns[: len(DECIDED)])
+        told = len(seen) == len(REREAD_NAMES) and all(map(math.isfinite, seen))
+        assert columns[len(DECIDED) :] == seen or not told
+        assert told or all(math.isnan(value) for value in columns[len(DECIDED) :])
     assert 0.0 <= Band.load().read(suggestion).doubt <= 1.0
     assert 0.0 <= BAND.read(suggestion).doubt <= 1.0
 
@@ -389,3 +398,14 @@ def test_a_closed_gate_is_reread_for_the_doubt_alone(router: Router) -> None:
     assert final.escalation is not None
     assert final.escalation.outcome is Outcome.FAILED
     assert final.escalation.doubt > 0.0
+
+
+@pytest.mark.parametrize("reranker", [None, "none"])
+def test_the_local_judge_tells_a_cascade_what_it_saw(reranker: str | None) -> None:
+    router = Router.load(Roster.bundled(), reranker=reranker)
+    suggestion = router.suggest("Turn the outline in talk.md into a slide deck.")
+    assert suggestion.reread is not None
+    columns = evidence(suggestion)
+    assert columns is not None and all(map(math.isfinite, columns))
+    assert suggestion.reread.evidence == columns[len(DECIDED) :]
+    assert "evidence" not in suggestion.model_dump_json()
