@@ -21,6 +21,7 @@ from router.index.scoring import (
     Text,
     blend,
     column_slopes,
+    lexical_moments,
     selection_slopes,
     signals_of,
     text_weights,
@@ -199,7 +200,7 @@ class Pool:
         lexical = blend([text.lexical for text in texts])
         sampled = blend([signals_of(self._sample, text) for text in texts])
         mean, spread = sampled.mean(axis=0), sampled.std(axis=0)
-        mean[_LEXICAL], spread[_LEXICAL] = lexical.mean(axis=0), lexical.std(axis=0)
+        mean[_LEXICAL], spread[_LEXICAL] = lexical_moments(lexical)
         return Prepared(encoded.pooled, texts, lexical, sampled, (mean, spread))
 
     def view(self, rows: NDArray[np.int64]) -> RowView:

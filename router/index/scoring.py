@@ -14,6 +14,9 @@ from router.local.signals import CONTEXT_WEIGHT, NAMES, late_interaction
 
 Floats = NDArray[np.float32]
 
+LEARNED_ON = 100
+"""Skills of each of the rosters that the fusion was learned on."""
+
 _LATE = NAMES.index("late")
 _GUESSED_BY = [NAMES.index(name) for name in ("document", "summary", "passage", "cover")]
 
@@ -45,7 +48,7 @@ class Prepared:
         lexical: Word, char, front and cover signals of every row, texts blended, shape (n, 4).
         sampled: All signals of a fixed sample of skills, shape (s, 8).
         moments: Mean and deviation of every signal over the roster, each of shape (8,): those of
-            words and n-grams over all rows, those of vectors and tokens over the sample.
+            words and n-grams over all rows (`lexical_moments`), the others over the sample.
     """
 
     vectors: Floats
@@ -92,6 +95,25 @@ def blend(parts: Sequence[Floats]) -> Floats:
     for weight, part in zip(text_weights(len(parts)), parts, strict=True):
         mixed += np.float32(weight) * part
     return mixed
+
+
+def lexical_moments(lexical: Floats) -> tuple[Floats, Floats]:
+    """Mean and deviation of word, char, front and cover signals, as the fusion knows them.
+
+    Of the skills of a small roster, the one that matches is enough to raise the deviation; among
+    tens of thousands it raises nothing, and every rare word a skill shares with the request would
+    count for dozens of deviations. The deviation is therefore that of `LEARNED_ON` skills of which
+    one is the best match.
+
+    Args:
+        lexical: The signals of every row, shape (n, 4).
+
+    Returns:
+        Mean and deviation, each of shape (4,).
+    """
+    mean = lexical.mean(axis=0)
+    variance = lexical.var(axis=0) + (lexical.max(axis=0) - mean) ** 2 / LEARNED_ON
+    return mean, np.sqrt(variance).astype(np.float32)
 
 
 def text_weights(texts: int) -> list[float]:

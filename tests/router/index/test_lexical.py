@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from router.index.lexical import invert, pack_terms
 from router.index.product import GRAPH, Int8Product
 from router.index.query import query, scores
+from router.index.scoring import LEARNED_ON, lexical_moments
 from router.local.lexical import LexicalIndex, Terms, char_terms, word_terms
 
 TEXTS = st.lists(st.text("abc d", max_size=30), min_size=1, max_size=8)
@@ -74,3 +75,16 @@ def test_the_graph_of_the_product_is_one_node() -> None:
     model = onnx.load_from_string(base64.b64decode("".join(GRAPH)))
     onnx.checker.check_model(model)
     assert [node.op_type for node in model.graph.node] == ["MatMulInteger"]
+
+
+def test_a_rare_word_counts_no_more_in_a_large_roster_than_in_one_learned_on() -> None:
+    def distance(size: int) -> float:
+        matches = np.zeros((size, 4), np.float32)
+        matches[0] = 0.5  # one skill has the word
+        mean, spread = lexical_moments(matches)
+        return float(((matches[0] - mean) / spread)[0])
+
+    assert distance(LEARNED_ON) <= distance(50_000) < np.sqrt(LEARNED_ON) + 0.1
+    everyday = np.random.default_rng(0).normal(0.2, 0.05, (20_000, 4)).astype(np.float32)
+    _, spread = lexical_moments(everyday)
+    assert np.allclose(spread, 0.05, rtol=0.15), "what many skills have keeps its deviation"
