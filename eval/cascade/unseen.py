@@ -8,14 +8,11 @@ from pathlib import Path
 from pydantic import TypeAdapter, ValidationError
 
 from eval.data import RequestsError
+from roster import Roster
 from router.errors import RouterError
 from router.local.encoder import load_encoder
 from router.local.heads import Heads
-from router.local.index import build_index
-from router.local.judge import LocalJudge
-from router.local.pair_reread import PairReread, pair_reread
 from router.local.pair_scorer import load_pair_scorer
-from router.local.scripts import as_read
 from router.pipeline import Router
 
 
@@ -39,37 +36,49 @@ def read_out_of_fold(path: str | Path) -> dict[str, str]:
 
 
 def unseen(
-    router: Router,
+    roster: Roster,
+    heads: Heads,
     encoder: str | None = None,
     scorer: str | None = None,
-    heads: str | None = None,
+    *,
     reranker: str | None = None,
+    thresholds: str | None = None,
+    cache: str | None = None,
 ) -> Router:
-    """The same router with other models of the same training, its index not cached.
+    """A router with other models of the same training than the heads were learned with.
 
     Args:
-        router: A router with the local judge.
+        roster: The roster.
+        heads: The heads; learned without the roster, if it is to be unseen.
         encoder: Name or folder of the encoder; None for the shipped one.
         scorer: Folder of a pair scorer of the same training as the one the heads were learned
             with; None for that one itself.
-        heads: File of heads that were learned without the roster; None for the router's own.
         reranker: Name of the pair scorer the heads were learned with, see `pair_reread`; "none"
             rereads without.
+        thresholds: A TOML file; None for the defaults of the heads.
+        cache: Folder of the index cache.
 
     Raises:
-        RouterError: If the judge is not the local one, or a model cannot be loaded.
+        RouterError: If a model or a file cannot be used.
     """
-    judge = router.judge
-    if not isinstance(judge, LocalJudge):
-        raise RouterError("only the local judge has an encoder")
     loaded = load_encoder(encoder)
-    learned = judge.heads if heads is None else Heads.from_file(heads)
-    index = build_index(as_read(router.eligible, loaded), loaded)
+    swapped = {"encoder": loaded.name, "encoder_digest": loaded.digest}
+    learned = heads.model_copy(update=swapped)
     if scorer is None:
-        reread = pair_reread(learned, reranker)
-    elif learned.reread is None:
+        return Router.load(
+            roster, encoder=loaded, heads=learned, reranker=reranker, thresholds=thresholds,
+            cache=cache,
+        )  # fmt: skip
+    if learned.reread is None:
         raise RouterError("the heads were learned without a pair scorer; leave it out")
-    else:
-        reread = PairReread(load_pair_scorer(scorer), learned.reread)
-    other = LocalJudge(router.eligible, index, loaded, learned, judge.excerpt, reread=reread)
-    return Router(router.roster, other, router.thresholds, router.weights_digest)
+    pairs = load_pair_scorer(scorer)
+    same = {"scorer": pairs.name, "scorer_digest": pairs.digest}
+    reread = learned.reread.model_copy(update=same)
+    return Router.load(
+        roster,
+        encoder=loaded,
+        heads=learned.model_copy(update={"reread": reread}),
+        reranker=pairs,
+        thresholds=thresholds,
+        cache=cache,
+    )

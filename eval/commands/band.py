@@ -41,10 +41,11 @@ from router.commands.options import load_router
 @click.option(
     "--most-escalated",
     type=click.FloatRange(0.0, 1.0),
-    default=0.12,
+    default=0.1,
     show_default=True,
     metavar="SHARE",
-    help="Most turns that are uncertain, the mean over rosters.",
+    help="Most turns that are uncertain, the mean over rosters; on rosters whose skills the "
+    "encoder has never read it will be about twice as many.",
 )
 @click.option(
     "--covered-weight",
@@ -90,6 +91,8 @@ def tune_band(
     from eval.data import requests_digest
     from eval.files import write_whole
     from eval.train.sources import find_sources, pick_groups
+    from router.local.encoder import load_encoder
+    from router.local.heads import Heads, heads_for
 
     encoders = {} if out_of_fold is None else read_out_of_fold(out_of_fold)
     learned = {} if heads_out_of_fold is None else read_out_of_fold(heads_out_of_fold)
@@ -103,19 +106,22 @@ def tune_band(
         raise click.UsageError("give --data, or leave the bundled roster in")
     answers: dict[str, list[Answer]] = {}
     learned_on = []
-    weights = ""
+    loaded = load_encoder(encoder)
+    own = heads_for(loaded.name, loaded.digest, heads)
     for source in sources:
-        router = load_router(source.roster, thresholds, encoder, heads, cache, reranker)
         group = source.group
         if group in encoders or group in scorers or group in learned:
             router = unseen(
-                router,
+                source.roster,
+                Heads.from_file(learned[group]) if group in learned else own,
                 encoders.get(group, encoder),
                 scorers.get(group),
-                learned.get(group, heads),
-                reranker,
+                reranker=reranker,
+                thresholds=thresholds,
+                cache=cache,
             )
-        weights = router.weights_digest
+        else:
+            router = load_router(source.roster, thresholds, encoder, heads, cache, reranker)
         answers[source.group] = [
             answer.model_copy(
                 update={"suggestion": router.read_anyway(answer.turn.turn(), answer.suggestion)}
@@ -140,7 +146,7 @@ def tune_band(
         "covered_weight": covered_weight,
     }
     band = band.model_copy(
-        update={"learned_on": {"weights": weights[:16], "scores": scores, "rosters": learned_on}}
+        update={"learned_on": {"weights": own.digest[:16], "scores": scores, "rosters": learned_on}}
     )
     write_whole(out, band.model_dump_json(indent=2) + "\n")
     print_json({"speaks": band.speaks, "silent": band.silent, **scores, "digest": band.digest})
