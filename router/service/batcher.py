@@ -101,24 +101,26 @@ class Batcher:
 
     def _work(self) -> None:
         while batch := self._take():
-            # Whoever gave up waiting needs no answer.
-            wanted = [job for job in batch if not job.future.done()]
-            answers: list[Answer] | Exception = []
+            wanted = sum(not job.future.done() for job in batch)
             if wanted:
-                started = perf_counter()
-                self._on_batch(len(wanted))
-                try:
-                    suggestions = wanted[0].router.suggest_many([job.turn for job in wanted])
-                    answers = [
-                        (suggestion, (started - job.since) * 1000.0)
-                        for suggestion, job in zip(suggestions, wanted, strict=True)
-                    ]
-                except Exception as error:  # a thread must outlive whatever a router does
-                    answers = error
-            with self._ready:
-                self._inflight -= len(batch)
-            if wanted:
-                wanted[0].loop.call_soon_threadsafe(_deliver, wanted, answers)
+                self._on_batch(wanted)
+            for job in batch:
+                self._answer(job)
+
+    def _answer(self, job: _Job) -> None:
+        started = perf_counter()
+        answer: Answer | Exception | None = None
+        if not job.future.done():  # else whoever asked has given up waiting
+            try:
+                waited = (started - job.since) * 1000.0
+                answer = job.router.suggest(job.turn), waited
+            except Exception as error:  # a thread must outlive whatever a router does
+                answer = error
+        with self._ready:
+            self._inflight -= 1
+        if answer is not None:
+            # Each as soon as it is there: whoever asked can ask again meanwhile.
+            job.loop.call_soon_threadsafe(_deliver, job, answer)
 
     def _take(self) -> list[_Job]:
         """The next batch: turns for one router, in the order they came; [] when all is over."""
@@ -138,11 +140,10 @@ class Batcher:
             return batch
 
 
-def _deliver(jobs: list[_Job], answers: list[Answer] | Exception) -> None:
-    for i, job in enumerate(jobs):
-        if job.future.done():
-            continue
-        if isinstance(answers, Exception):
-            job.future.set_exception(answers)
-        else:
-            job.future.set_result(answers[i])
+def _deliver(job: _Job, answer: Answer | Exception) -> None:
+    if job.future.done():
+        return
+    if isinstance(answer, Exception):
+        job.future.set_exception(answer)
+    else:
+        job.future.set_result(answer)
