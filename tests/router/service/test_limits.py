@@ -12,7 +12,7 @@ import httpx
 import pytest
 
 from roster import Roster
-from router import Router
+from router import Router, Suggestion
 from tests.router.service.running import Running, running
 
 WAIT = {"request": "wait and mend the torn kite"}
@@ -165,7 +165,7 @@ def test_it_does_not_leave_while_a_request_is_in_work(skills: Path) -> None:
 
 def test_a_router_that_breaks_costs_no_turn(skills: Path) -> None:
     class Broken(Router):
-        def suggest_many(self, turns: object) -> list[object]:  # type: ignore[override]
+        def suggest(self, *turn: object, **more: object) -> Suggestion:
             raise RuntimeError("out of order")
 
     def make(roster: Roster) -> Router:
