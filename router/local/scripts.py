@@ -10,6 +10,7 @@ import json
 import logging
 import unicodedata
 from collections.abc import Iterable
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +26,7 @@ _ASCII = bytes(range(128))
 _log = logging.getLogger(__name__)
 
 
+@lru_cache(maxsize=1 << 16)
 def script_of(character: str) -> str | None:
     """The script of a letter, None for anything else.
 
@@ -120,10 +122,7 @@ def as_read(roster: Roster, encoder: object) -> Roster:
             ", ..." if len(other) > _NAMED else "",
             ", ".join(sorted(scripts)),
         )
-    removed = {
-        name: frozenset(x for x in letters if script_of(x) not in set(map(script_of, said)))
-        for (name, letters), said in zip(unread.items(), described.values(), strict=True)
-    }
+    removed = {name: _foreign(letters, described[name]) for name, letters in unread.items()}
     if not any(removed.values()):
         return roster
     return Roster.from_skills([_without(skill, removed[skill.name]) for skill in roster])
@@ -136,6 +135,12 @@ def _unread(text: str, scripts: frozenset[str]) -> frozenset[str]:
     others = set(raw.translate(None, _ASCII).decode("utf-8", "surrogatepass"))
     kept = scripts | {"modifier"}
     return frozenset(x for x in others if (script := script_of(x)) and script not in kept)
+
+
+def _foreign(letters: frozenset[str], said: frozenset[str]) -> frozenset[str]:
+    """Letters of a body in scripts that the description does not use."""
+    known = {script_of(x) for x in said}
+    return frozenset(x for x in letters if script_of(x) not in known)
 
 
 def _mostly(text: str, letters: frozenset[str]) -> bool:
