@@ -15,6 +15,8 @@ from time import perf_counter
 from typing import Any
 
 from eval.metrics import percentiles
+from roster import Roster
+from roster.errors import RosterError
 
 BAR_IMPORT_S = 0.4
 BAR_FIRST_S = 1.2
@@ -41,6 +43,11 @@ def main() -> int:
     parser.add_argument("--times", type=int, default=10, help="processes of either kind [10]")
     parser.add_argument("--roster", help="a roster [default: the bundled one]")
     given = parser.parse_args()
+    try:
+        if given.roster is not None:
+            Roster.from_path(given.roster)
+    except RosterError as error:
+        parser.error(str(error))
     found = measure(max(1, given.times), given.roster)
     print(json.dumps(found, indent=2))
     return 0 if found["met"] else 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from eval.commands.outputs import check_outputs
 from router.cli import print_json
 from router.commands.options import load_router
 
@@ -94,6 +95,7 @@ def tune_band(
     from router.local.encoder import load_encoder
     from router.local.heads import Heads, heads_for
 
+    check_outputs(out)
     encoders = {} if out_of_fold is None else read_out_of_fold(out_of_fold)
     learned = {} if heads_out_of_fold is None else read_out_of_fold(heads_out_of_fold)
     scorers = {} if reranker_out_of_fold is None else read_out_of_fold(reranker_out_of_fold)

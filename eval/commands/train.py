@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from eval.commands.outputs import check_outputs
 from eval.commands.train_encoder import average, encoder, export, pairs
 from eval.commands.train_folds import by_group
 from eval.commands.train_options import data_options
@@ -89,9 +90,7 @@ def heads(
 
     path = Path(out).expanduser()
     folds = None if folds_out is None else Path(folds_out).expanduser()
-    for folder in [path.parent, *([] if folds is None else [folds.parent])]:
-        if not folder.is_dir():
-            raise click.ClickException(f"{folder}: no such folder; make it first")
+    check_outputs(out, folds_out)
     trained = train_heads(
         sources_for_heads(folders, archive, languages),
         load_encoder(encoder),

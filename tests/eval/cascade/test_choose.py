@@ -305,3 +305,9 @@ def test_tune_band_says_what_it_lacks(files: tuple[str, str], tmp_path: Path) ->
 
 def test_a_setup_hides_its_key() -> None:
     assert "hush" not in repr(JudgeSetup(api_key=SecretStr("hush")))
+
+
+def test_a_band_that_could_not_be_written_costs_no_run(tmp_path: Path) -> None:
+    out = tmp_path / "no" / "band.json"
+    result = CliRunner().invoke(main, ["tune-band", "--out", str(out)])
+    assert result.exit_code == 2 and "there is no folder" in result.output

@@ -189,8 +189,8 @@ def test_a_router_answers_with_the_heads_of_a_part(
 def test_the_folder_of_the_parts_must_exist(tmp_path: Path) -> None:
     missing = tmp_path / "no" / "folds.json"
     result = run("heads", "--folds-out", missing, "--out", tmp_path / "heads.json")
-    assert result.exit_code == 1
-    assert "no such folder" in result.output and "Traceback" not in result.output
+    assert result.exit_code == 2
+    assert "there is no folder" in result.output and "Traceback" not in result.output
 
 
 def test_int8_and_fp32_are_compared_as_routers(
