@@ -71,16 +71,19 @@ def figure(rows: Sequence[Row]) -> str:
     with mpl.rc_context({"svg.hashsalt": "skill-router", "svg.fonttype": "none"}):
         drawn = Figure(figsize=(9.6, 3.2), layout="constrained")
         hits, time, memory = drawn.subplots(1, 3)
-        for key, label, colour in (("hit_at_10", "Hit@10", BLUE), ("hit_at_1", "Hit@1", ORANGE)):
+        for key, label, colour, away in (
+            ("hit_at_10", "Hit@10", BLUE, 7),
+            ("hit_at_1", "Hit@1", ORANGE, -14),
+        ):
             hits.plot(sizes, [row[key] for row in rows], "o-", color=colour, label=label)
             versions = [row[key.replace("hit", "version")] for row in rows]
             hits.plot(sizes, versions, "--", color=colour, lw=1, label="or a version of it")
             for row in rows:
                 hits.annotate(
-                    f"{row[key]:.2f}", (row["size"], row[key]), (0, -12),
+                    f"{row[key]:.2f}", (row["size"], row[key]), (0, away),
                     textcoords="offset points", ha="center", fontsize=8, color=INK,
                 )  # fmt: skip
-        hits.set_ylim(0, 1.05)
+        hits.set_ylim(0, 1.1)
         hits.set_title("wide rank, covered requests", loc="left", fontsize=10, color=INK)
         for key, colour in (("p95", ORANGE), ("p50", BLUE)):
             values = [row["latency_ms"][key] for row in rows]
