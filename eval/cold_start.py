@@ -61,8 +61,9 @@ def measure(times: int, roster: str | None = None) -> dict[str, Any]:
         roster: Path of a roster; None for the bundled one.
 
     Returns:
-        Seconds at the median and the 95th percentile: `import_router`, measured inside the
-        process, and `first_suggestion`, from the start of the process to its end.
+        Seconds at the median and the 95th percentile: `import_router_s`, measured inside the
+        process, and `first_suggestion_s`, from the start of the process to its end; their `bars`,
+        and whether both medians have `met` them.
 
     Raises:
         subprocess.CalledProcessError: If a process fails.

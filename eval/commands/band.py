@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from eval.commands.outputs import check_outputs
+from eval.commands.train_folds import by_group
 from router.cli import print_json
 from router.commands.options import load_router
 
@@ -88,17 +89,18 @@ def tune_band(
     from eval.bench import Answer, run_bench
     from eval.cascade.choose import examples
     from eval.cascade.learn import learn_band
-    from eval.cascade.unseen import read_out_of_fold, unseen
+    from eval.cascade.unseen import unseen
     from eval.data import requests_digest
     from eval.files import write_whole
     from eval.train.sources import find_sources, pick_groups
     from router.local.encoder import load_encoder
     from router.local.heads import Heads, heads_for
+    from router.local.pair_scorer import load_pair_scorer
 
     check_outputs(out)
-    encoders = {} if out_of_fold is None else read_out_of_fold(out_of_fold)
-    learned = {} if heads_out_of_fold is None else read_out_of_fold(heads_out_of_fold)
-    scorers = {} if reranker_out_of_fold is None else read_out_of_fold(reranker_out_of_fold)
+    encoders = by_group(out_of_fold, load_encoder)
+    scorers = by_group(reranker_out_of_fold, load_pair_scorer)
+    learned = by_group(heads_out_of_fold, Heads.from_file)
     sources = (
         find_sources(folders, archive, bundled=bundled) if folders or archive or bundled else []
     )
@@ -115,8 +117,8 @@ def tune_band(
         if group in encoders or group in scorers or group in learned:
             router = unseen(
                 source.roster,
-                Heads.from_file(learned[group]) if group in learned else own,
-                encoders.get(group, encoder),
+                learned.get(group, own),
+                encoders.get(group, loaded),
                 scorers.get(group),
                 reranker=reranker,
                 thresholds=thresholds,

@@ -2,25 +2,28 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import TypeVar
 
 import click
+from pydantic import TypeAdapter, ValidationError
 
 Loaded = TypeVar("Loaded")
 
 
 def by_group(path: str | None, load: Callable[[str], Loaded]) -> dict[str, Loaded]:
-    """What a JSON object of group to folder names, each folder loaded once."""
+    """What a JSON object of group to folder or file names, each loaded once."""
     if path is None:
         return {}
     try:
-        folders = dict(json.loads(Path(path).read_text(encoding="utf-8")))
-    except (OSError, ValueError, TypeError) as error:
+        data = Path(path).expanduser().read_bytes()
+        folders = TypeAdapter(dict[str, str]).validate_json(data)
+    except OSError as error:
+        raise click.ClickException(f"{path}: cannot be read ({error.strerror})") from error
+    except ValidationError as error:
         raise click.ClickException(
-            f"{path}: cannot be read as a JSON object of group to folder ({error})"
+            f"{path}: must be a JSON object, group to the folder or file of a model"
         ) from error
     loaded = {folder: load(folder) for folder in dict.fromkeys(folders.values())}
     return {group: loaded[folder] for group, folder in folders.items()}

@@ -16,6 +16,9 @@ from router.local.features import FIT_NAMES, PAIR_NAMES, pair_features, wide_fea
 from router.local.heads import Linear
 from router.local.pair_scorer import PairScorer
 
+FOLDS = 5
+"""Parts of the rosters, each left out once."""
+
 
 @dataclass(frozen=True)
 class HeldOut:
@@ -88,7 +91,7 @@ class Stacked:
 def stack(
     prepared: Sequence[Prepared],
     gates: dict[str, GateExamples],
-    count: int = 5,
+    count: int = FOLDS,
     scorers: Mapping[str, PairScorer] | None = None,
     report: Callable[[str], None] | None = None,
 ) -> Stacked:
@@ -140,7 +143,7 @@ def stack(
 def cross_validate(
     examples: FitExamples,
     groups: NDArray[np.str_],
-    count: int = 5,
+    count: int = FOLDS,
     seed: int = 0,
     columns: tuple[str, ...] = FIT_NAMES,
 ) -> NDArray[np.float32]:

@@ -109,13 +109,13 @@ def train_encoder(
     return finished
 
 
-def make_folder(folder: Path) -> None:
-    """Make a folder, or raise `TrainError`."""
+def make_folder(folder: Path, option: str = "--out") -> None:
+    """Make a folder, or raise a `TrainError` that names the option it came from."""
     try:
         folder.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise TrainError(
-            f"{folder}: cannot be made ({error.strerror}); give another --out"
+            f"{folder}: cannot be made ({error.strerror}); give another {option}"
         ) from error
 
 

@@ -17,7 +17,7 @@ import torch
 from eval.files import write_whole
 from eval.train.checkpoint import Checkpoint
 from eval.train.dense import dense_scores
-from eval.train.errors import TrainError
+from eval.train.encoder import make_folder
 from eval.train.labelled import REQUEST_TOKENS
 from eval.train.model import TokenEncoder
 from eval.train.quantize import quantize
@@ -67,8 +67,11 @@ def export_encoder(
     Raises:
         TrainError: If a folder cannot be made.
     """
-    folder = _folder(out, "--out")
-    kept = None if fp32_out is None else _folder(fp32_out, "--fp32")
+    folder = Path(out).expanduser()
+    make_folder(folder)
+    kept = None if fp32_out is None else Path(fp32_out).expanduser()
+    if kept is not None:
+        make_folder(kept, "--fp32")
     model = checkpoint.model().eval()
     with tempfile.TemporaryDirectory() as temporary:
         full, small = Path(temporary) / "fp32", Path(temporary) / "int8"
@@ -93,17 +96,6 @@ def export_encoder(
         if kept is not None:
             _copy(full, kept, (full / "encoder.json").read_text(encoding="utf-8"))
     return Exported(folder, card, scores)
-
-
-def _folder(path: str | Path, option: str) -> Path:
-    folder = Path(path).expanduser()
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise TrainError(
-            f"{folder}: cannot be made ({error.strerror}); give another {option}"
-        ) from error
-    return folder
 
 
 def _copy(made: Path, folder: Path, card: str) -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from eval.train.crossval import folds
+from eval.train.crossval import FOLDS, folds
 from eval.train.fits import FitExamples, learn_fits
 from eval.train.fusion import learn_fusion
 from eval.train.gate import GateExamples, learn_gate
@@ -50,9 +50,10 @@ def fold_heads(
 ) -> Iterator[tuple[list[str], Heads]]:
     """The same heads learned without each of five parts of the rosters.
 
-    Fusion, gate and fits never saw the part. The default thresholds and the two numbers that
-    calibrate the fits are those of `heads`, which were chosen over all rosters, on held-out
-    answers.
+    Fusion, gate and fits are learned from the turns of the other parts. What the fits read of those
+    turns comes from first-level heads that knew this part, as in any stacking. The default
+    thresholds and the two numbers that calibrate the fits are those of `heads`, which were chosen
+    over all rosters, on held-out answers.
 
     Args:
         heads: The heads learned on all rosters.
@@ -65,7 +66,7 @@ def fold_heads(
     Yields:
         The groups of a part, and heads that were learned without them.
     """
-    for names in folds([one.group for one in prepared], 5):
+    for names in folds([one.group for one in prepared], FOLDS):
         second = None
         if reread is not None and heads.reread is not None:
             second = heads.reread.model_copy(update={"fits": reread.learn(seed, names)})

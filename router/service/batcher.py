@@ -1,9 +1,9 @@
 """Routes waiting turns in small batches, on a few threads.
 
 A thread that becomes free takes what is waiting, at most its share, so a lone turn never waits for
-company and a crowd is handed over and answered in few wake-ups. Texts of different turns are not
-put through the encoder together: its int8 activations are scaled over the whole tensor, so an
-answer would depend on whoever asked at the same moment.
+company and a crowd is handed over in few wake-ups; each turn is answered when it is routed. Texts
+of different turns are not put through the encoder together: its int8 activations are scaled over
+the whole tensor, so an answer would depend on whoever asked at the same moment.
 """
 
 from __future__ import annotations

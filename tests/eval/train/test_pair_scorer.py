@@ -164,17 +164,16 @@ def test_heads_of_a_part_know_none_of_its_rosters(made: dict[str, Path]) -> None
 
 
 def test_a_router_answers_with_the_heads_of_a_part(
-    made: dict[str, Path], labelled: Path, exported: Path
+    made: dict[str, Path], labelled: Path, encoder: Encoder
 ) -> None:
     source = find_sources([labelled], bundled=False, small_talk=False)[0]
     scorer = str(made["exported"])
-    folder = str(exported)
-    router = Router.load(source.roster, encoder=folder, heads=made["heads.json"], reranker=scorer)
+    router = Router.load(source.roster, encoder=encoder, heads=made["heads.json"], reranker=scorer)
     file = json.loads(made["folds.json"].read_text())[source.group]
     heads = Heads.from_file(file)
     for other in (
-        unseen(source.roster, heads, folder, scorer),
-        unseen(source.roster, heads, folder, reranker=scorer),
+        unseen(source.roster, heads, encoder, load_pair_scorer(scorer)),
+        unseen(source.roster, heads, encoder, reranker=scorer),
     ):
         assert isinstance(other.judge, LocalJudge)
         assert other.judge.digest == heads.digest

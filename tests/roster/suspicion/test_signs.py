@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 
 import pytest
 from hypothesis import given, settings
@@ -11,6 +12,7 @@ from hypothesis import strategies as st
 from roster import Roster, Skill
 from roster.suspicion import QUARANTINE_LEVEL, inspect_roster, inspect_skill
 from roster.suspicion.names import skeleton
+from roster.suspicion.words import content_counts, is_content, words
 
 PLAIN = "Mend torn kite sails and broken spars."
 
@@ -175,3 +177,13 @@ def test_no_text_takes_long(piece: str) -> None:
     started = time.process_time()
     inspect_skill(Skill(name="a", description=text, body=text))
     assert time.process_time() - started < 2.0
+
+
+@given(
+    st.lists(st.sampled_from(["the", "torn", "kite", "ab", "42", "\u00e9t\u00e9", "->", "KITE"]))
+)
+def test_content_words_are_counted_as_they_are_told(said: list[str]) -> None:
+    found = words(" ".join(said))
+    told = Counter(word for word in found if is_content(word))
+    assert content_counts(found) == dict(told)
+    assert list(content_counts(found)) == list(told)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from router.index import lexical
 from router.index.lexical import invert, pack_terms
 from router.index.product import GRAPH, Int8Product
 from router.index.query import query, scores
@@ -33,6 +34,23 @@ def test_scores_are_those_of_the_index_in_memory(
     cosine, cover = scores(query(asked, [postings], len(texts)), postings, coverage=True)
     assert np.allclose(cosine, whole.scores(asked), atol=1e-5)
     assert np.allclose(cover, whole.coverage(asked), atol=1e-5)
+
+
+@pytest.mark.parametrize("block", [1, 2, 5])
+@settings(max_examples=25, deadline=None)
+@given(texts=TEXTS, text=st.text("abc d", max_size=20))
+def test_scores_do_not_depend_on_the_blocks(block: int, texts: list[str], text: str) -> None:
+    packed = [pack_terms(row, char_terms(one)) for row, one in enumerate(texts)]
+    postings = invert(np.concatenate(packed), len(texts))
+    asked = query(char_terms(text), [postings], len(texts))
+    at_once = scores(asked, postings, coverage=True)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(lexical, "_BLOCK", block)
+        places, _ = postings.vocabulary.find(asked.terms)
+        assert all(len(one.rows) <= block for one in postings.blocks(places))
+        in_blocks = scores(asked, postings, coverage=True)
+    for one, other in zip(at_once, in_blocks, strict=True):
+        assert np.allclose(one, other, atol=1e-6)
 
 
 @settings(max_examples=40, deadline=None)
