@@ -65,7 +65,7 @@ class Reread(BaseModel):
             itself: all of them can be low.
         usage: What the judge's calls cost, or None for a judge that calls nothing.
         evidence: What the local judge saw of the skill that fits best, columns as in
-            `router.local.features.REREAD_NAMES`; for a cascade. Empty from any other judge.
+            `router.cascade.doubt.SEEN`; for a cascade. Empty from any other judge.
     """
 
     model_config = ConfigDict(frozen=True, extra="forbid")

@@ -17,8 +17,9 @@ from eval.train.encoder import make_folder
 from eval.train.export import OPSET, Exported
 from eval.train.pair_model import PairModel
 from router.local.pair_scorer import OnnxPairScorer
+from router.local.presence import PRESENCE
 
-INPUTS = ("request", "importance", "skill")
+INPUTS = ("request", "importance", "presence", "skill")
 
 
 def export_pair_scorer(checkpoint: Checkpoint, out: str | Path, name: str) -> Exported:
@@ -58,10 +59,11 @@ class _Alone(nn.Module):
         super().__init__()
         self.model = model
 
-    def forward(self, request: Tensor, importance: Tensor, skill: Tensor) -> Tensor:
-        logits: Tensor = self.model(
-            request, importance, torch.ones_like(importance), skill, torch.ones_like(skill[..., 0])
-        )
+    def forward(
+        self, request: Tensor, importance: Tensor, presence: Tensor, skill: Tensor
+    ) -> Tensor:
+        asked, said = torch.ones_like(importance), torch.ones_like(skill[..., 0])
+        logits: Tensor = self.model(request, importance, presence, asked, skill, said)
         return logits
 
 
@@ -69,6 +71,7 @@ def _write_graph(model: PairModel, path: Path) -> None:
     example = (
         torch.randn(1, 5, model.dimension),
         torch.full((1, 5), 0.2),
+        torch.ones(1, 5, len(PRESENCE)),
         torch.randn(1, 7, model.dimension),
     )
     with warnings.catch_warnings(), torch.no_grad():
@@ -79,7 +82,7 @@ def _write_graph(model: PairModel, path: Path) -> None:
             str(path),
             input_names=list(INPUTS),
             output_names=["logit"],
-            dynamic_axes={"request": {1: "t"}, "importance": {1: "t"}, "skill": {1: "l"}},
+            dynamic_axes={**{name: {1: "t"} for name in INPUTS[:3]}, "skill": {1: "l"}},
             opset_version=OPSET,
             dynamo=False,
         )

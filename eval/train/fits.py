@@ -104,7 +104,7 @@ def fit_examples(
                 read = pool[:READ]
                 text = turn.turn().request_text
                 scores[:READ] = scorers[one.group].score(
-                    pair_input(text, signals, one.index, read, candidates[:READ])
+                    pair_input(text, signals, one.index, read, candidates[:READ], reader)
                 )
             pairs.append(scores)
     return FitExamples(

@@ -13,7 +13,10 @@ from torch import Tensor
 from eval.train.labelled import standardized_sum, tfidf_cosines
 from eval.train.sources import Source
 from router.local.encoder import DOCUMENT_TOKENS, QUERY_TOKENS, Encoder
-from router.local.text import document
+from router.local.excerpt import Reader
+from router.local.lexical import LexicalIndex, word_terms
+from router.local.presence import Asked, Said, asked, presence
+from router.local.text import document, fields
 
 LOOKED_AT = 8
 """Skills that look right, a turn."""
@@ -28,6 +31,8 @@ class TokenSource:
         skills: Token vectors of each skill, (l, k), float16.
         requests: Token vectors of each turn's request, (t, k), float16.
         importance: Weight of their tokens, (t,), float16.
+        asked: The words of each turn's request.
+        said: The words of each skill.
         gold: Row of each turn's right skill, -1 without one.
         near: Row of the skill a turn is near to, -1 without one.
         alike: Rows of the skills that look right to dense and lexical ranking, best first.
@@ -37,9 +42,15 @@ class TokenSource:
     skills: list[NDArray[np.float16]]
     requests: list[NDArray[np.float16]]
     importance: list[NDArray[np.float16]]
+    asked: list[Asked]
+    said: list[Said]
     gold: list[int]
     near: list[int]
     alike: list[list[int]]
+
+    def presence(self, turn: int, row: int) -> NDArray[np.float16]:
+        """What of each token of a turn's request is present in a skill, (t, 4)."""
+        return presence(self.asked[turn], self.said[row]).astype(np.float16)
 
 
 def token_sources(
@@ -68,6 +79,7 @@ def _encoded(source: Source, encoder: Encoder) -> TokenSource:
     texts = [turn.turn().request_text for turn in source.turns]
     skills = encoder.encode([document(skill) for skill in source.roster], DOCUMENT_TOKENS)
     requests = encoder.encode(texts, QUERY_TOKENS)
+    everything = LexicalIndex.build([word_terms(fields(skill)[0]) for skill in source.roster])
     likeness = standardized_sum(
         requests.pooled @ skills.pooled.T, tfidf_cosines(source.roster, texts)
     )
@@ -76,6 +88,8 @@ def _encoded(source: Source, encoder: Encoder) -> TokenSource:
         skills=[tokens.astype(np.float16) for tokens in skills.tokens],
         requests=[tokens.astype(np.float16) for tokens in requests.tokens],
         importance=[weights.astype(np.float16) for weights in requests.importance],
+        asked=[asked(text, requests.spans_of(row), everything) for row, text in enumerate(texts)],
+        said=[Reader().said(skill) for skill in source.roster],
         gold=[rows.get(turn.gold or "", -1) for turn in source.turns],
         near=[rows.get(turn.near or "", -1) for turn in source.turns],
         alike=[[int(row) for row in np.argsort(-scores)[:LOOKED_AT]] for scores in likeness],

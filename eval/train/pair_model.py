@@ -7,6 +7,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from router.local.presence import PRESENCE
+
 WIDTH = 96
 SKILL_TOKENS = 160
 """Most tokens of a skill; as many as the index keeps."""
@@ -20,7 +22,8 @@ class PairModel(nn.Module):
     Each token of the request is aligned with the tokens of the skill that are like it, compared
     with them, and the comparisons see each other before they are summed up; each token of the
     skill is compared with the request likewise. It reads the vectors that the index keeps, so a
-    pair costs about a millisecond.
+    pair costs about a millisecond. Vectors put look-alikes side by side, so it is also told which
+    words of the request stand in the skill as they are.
 
     A logit of 0 is silence's: a skill above it is likelier right than no skill at all.
 
@@ -42,7 +45,7 @@ class PairModel(nn.Module):
         self.align_request = nn.Linear(dimension, WIDTH // 2, bias=False)
         self.align_skill = nn.Linear(dimension, WIDTH // 2, bias=False)
         self.sharpness = nn.Parameter(torch.tensor(12.0))
-        self.compare = _two_layers(4 * WIDTH + 4, 160, WIDTH)
+        self.compare = _two_layers(4 * WIDTH + 4 + 2 * len(PRESENCE), 160, WIDTH)
         self.compare_skill = _two_layers(2 * WIDTH + 2, 96, WIDTH // 2)
         self.attention = _SelfAttention()
         self.weight = nn.Linear(WIDTH, 1)
@@ -59,13 +62,21 @@ class PairModel(nn.Module):
         return []
 
     def forward(
-        self, request: Tensor, importance: Tensor, asked: Tensor, skill: Tensor, said: Tensor
+        self,
+        request: Tensor,
+        importance: Tensor,
+        presence: Tensor,
+        asked: Tensor,
+        skill: Tensor,
+        said: Tensor,
     ) -> Tensor:
         """Logits of pairs.
 
         Args:
             request: Token vectors of the requests, unit length, (m, t, k).
             importance: Weight of each token, sum 1 a request, (m, t).
+            presence: What of each token is present in the skill, columns as in
+                `router.local.presence.PRESENCE`, (m, t, 4).
             asked: 1 for a token, 0 for padding, (m, t).
             skill: Token vectors of the skills, (m, l, k).
             said: 1 for a token, 0 for padding, (m, l).
@@ -87,9 +98,11 @@ class PairModel(nn.Module):
         aligned = to_skill @ text
         best = (cosines + said_far[:, None, :]).amax(-1)
         usual = (to_skill * cosines).sum(-1)
-        numbers = torch.stack([best, usual, importance * 10, best * importance * 10], -1)
+        heavy = importance * 10
+        numbers = [torch.stack([best, usual, heavy, best * heavy], -1)]
+        numbers += [presence, presence * heavy[..., None]]
         compared = self.compare(
-            torch.cat([words, aligned, words - aligned, words * aligned, numbers], -1)
+            torch.cat([words, aligned, words - aligned, words * aligned, *numbers], -1)
         )
         compared = self.attention(compared, asked_far)
         weights = self.weight(compared)[..., 0] + torch.log(importance + 1e-4) + asked_far

@@ -90,6 +90,7 @@ def pair_logits(model: PairModel, pairs: Sequence[tuple[TokenSource, int, int]])
     """Logits of (roster, turn, row of a skill) triples, (m,)."""
     request, asked = padded([source.requests[turn] for source, turn, _ in pairs])
     importance, _ = padded([source.importance[turn] for source, turn, _ in pairs])
+    presence, _ = padded([source.presence(turn, row) for source, turn, row in pairs])
     skill, said = padded([source.skills[row] for source, _, row in pairs])
-    logits: Tensor = model(request, importance, asked, skill, said)
+    logits: Tensor = model(request, importance, presence, asked, skill, said)
     return logits

@@ -59,13 +59,17 @@ class RememberingEncoder:
             fresh = self._encoder.encode(missing, max_tokens)
             for i, text in enumerate(missing):
                 self._known[text, max_tokens] = Encoded(
-                    fresh.pooled[i : i + 1], fresh.tokens[i : i + 1], fresh.importance[i : i + 1]
+                    fresh.pooled[i : i + 1],
+                    fresh.tokens[i : i + 1],
+                    fresh.importance[i : i + 1],
+                    fresh.spans[i : i + 1],
                 )
         found = [self._known[text, max_tokens] for text in texts]
         return Encoded(
             np.concatenate([one.pooled for one in found]),
             [one.tokens[0] for one in found],
             [one.importance[0] for one in found],
+            [span for one in found for span in one.spans],
         )
 
 

@@ -9,6 +9,7 @@ from typing import Self
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from router.local.features import REREAD_NAMES
+from router.local.wording import WORDING_NAMES
 from router.suggestion import Reason, Suggestion
 
 DECIDED = (
@@ -33,7 +34,10 @@ DECIDED = (
 )
 """Columns that every judge's suggestion has."""
 
-COLUMNS = (*DECIDED, *(f"best:{name}" for name in REREAD_NAMES))
+SEEN = (*REREAD_NAMES, *WORDING_NAMES)
+"""What the local judge tells of the skill that fits best."""
+
+COLUMNS = (*DECIDED, *(f"best:{name}" for name in SEEN))
 """The columns of `evidence`: then what the local judge saw of the skill that fits best."""
 
 _SMALLEST = 1e-6
@@ -130,8 +134,8 @@ def evidence(suggestion: Suggestion) -> tuple[float, ...] | None:
     fits += [0.0] * (3 - len(fits))
     best, second, third = (_logit(fit) for fit in fits[:3])
     seen = reread.evidence
-    if len(seen) != len(REREAD_NAMES) or not all(map(math.isfinite, seen)):
-        seen = (math.nan,) * len(REREAD_NAMES)
+    if len(seen) != len(SEEN) or not all(map(math.isfinite, seen)):
+        seen = (math.nan,) * len(SEEN)
     return (
         float(suggestion.reason is Reason.GATE),
         gate.need,

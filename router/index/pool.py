@@ -146,6 +146,7 @@ class Pool:
             tokens=first.tokens,
             importance=first.importance,
             words=word_terms(turn.request_text),
+            spans=seen.spans,
             moments=seen.moments,
         )
         segments = [segment.word for segment in self.segments]
@@ -201,7 +202,8 @@ class Pool:
         sampled = blend([signals_of(self._sample, text) for text in texts])
         mean, spread = sampled.mean(axis=0), sampled.std(axis=0)
         mean[_LEXICAL], spread[_LEXICAL] = lexical_moments(lexical)
-        return Prepared(encoded.pooled, texts, lexical, sampled, (mean, spread))
+        moments = (mean, spread)
+        return Prepared(encoded.pooled, texts, lexical, sampled, moments, encoded.spans_of(0))
 
     def view(self, rows: NDArray[np.int64]) -> RowView:
         """Everything about some rows that does not depend on the turn."""

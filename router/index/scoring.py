@@ -49,6 +49,7 @@ class Prepared:
         sampled: All signals of a fixed sample of skills, shape (s, 8).
         moments: Mean and deviation of every signal over the roster, each of shape (8,): those of
             words and n-grams over all rows (`lexical_moments`), the others over the sample.
+        spans: Where the request's tokens begin and end in it, shape (t, 2).
     """
 
     vectors: Floats
@@ -56,6 +57,7 @@ class Prepared:
     lexical: Floats
     sampled: Floats
     moments: tuple[Floats, Floats]
+    spans: NDArray[np.int64]
 
 
 @dataclass(frozen=True)

@@ -25,11 +25,20 @@ class Encoded:
         pooled: One unit vector a text, float32, shape (m, d).
         tokens: For each text its token vectors, unit length, float32, shape (t, k).
         importance: For each text the weight of its tokens, float32, shape (t,), sum 1.
+        spans: For each text where its tokens begin and end in it, in characters, int64, shape
+            (t, 2), (0, 0) for what is no part of the text; empty when the encoder cannot tell.
     """
 
     pooled: NDArray[np.float32]
     tokens: list[NDArray[np.float32]]
     importance: list[NDArray[np.float32]]
+    spans: Sequence[NDArray[np.int64]] = ()
+
+    def spans_of(self, row: int) -> NDArray[np.int64]:
+        """The spans of one text's tokens, all (0, 0) when the encoder cannot tell."""
+        if len(self.spans):
+            return self.spans[row]
+        return np.zeros((len(self.tokens[row]), 2), dtype=np.int64)
 
 
 @runtime_checkable

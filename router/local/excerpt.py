@@ -10,7 +10,8 @@ from numpy.typing import NDArray
 from roster import Skill
 from router.local.index import SkillIndex
 from router.local.lexical import Terms, word_terms
-from router.local.text import passages, summary
+from router.local.presence import Said, said
+from router.local.text import fields, passages, summary
 
 DEFAULT_EXCERPT = 700
 
@@ -31,6 +32,7 @@ class Reader:
         self._most, self._most_excerpts = most, most_excerpts
         self._known: dict[_Key, tuple[list[str], NDArray[np.uint32]]] = {}
         self._excerpts: dict[tuple[_Key, tuple[int, ...], int], NDArray[np.uint32]] = {}
+        self._said: dict[_Key, Said] = {}
 
     def read(self, skill: Skill) -> tuple[list[str], NDArray[np.uint32]]:
         """The body in pieces, and the words of name and description."""
@@ -41,6 +43,18 @@ class Reader:
             if len(self._known) >= self._most:
                 self._known.clear()
             self._known[key] = known
+        return known
+
+    def said(self, skill: Skill) -> Said:
+        """The words of the whole skill."""
+        key = _key(skill)
+        known = self._said.get(key)
+        if known is None:
+            anywhere, front = fields(skill)
+            known = said(front, anywhere)
+            if len(self._said) >= self._most:
+                self._said.clear()
+            self._said[key] = known
         return known
 
     def excerpt_words(

@@ -21,7 +21,7 @@ from router.local.heads import Heads, heads_for
 from router.local.index import SkillIndex
 from router.local.pair_reread import PairReread, pair_reread
 from router.local.pair_scorer import PairScorer
-from router.local.pair_text import pair_input
+from router.local.pair_text import pair_input, wording_beside
 from router.local.scripts import as_read
 from router.local.vectors import Progress
 from router.suggestion import Gate, Ranking, Reread
@@ -164,19 +164,20 @@ class LocalJudge:
             self._reader,
         )
         fit_logits = self.heads.fits.logits(features)
+        pairs = pair_input(turn.request_text, signals, look.index, rows, candidates, self._reader)
         if self._pair_reread is not None:
-            pairs = pair_input(turn.request_text, signals, look.index, rows, candidates)
             fit_logits, features = self._pair_reread.logits(pairs, features, fit_logits)
         else:
             # What no pair scorer has read, the fits alone stand for.
             added = pair_features(fit_logits, fit_logits)
             features = np.concatenate([features, added], axis=1)
+        best_fit = int(fit_logits.argmax())
         names = [skill.name for skill in candidates]
         fits = 1.0 / (1.0 + np.exp(-fit_logits))
         return Reread(
             choice=dict(zip(names, softmax(fit_logits).clip(0, 1).tolist(), strict=True)),
             fits=dict(zip(names, fits.tolist(), strict=True)),
-            evidence=tuple(features[int(fit_logits.argmax())].tolist()),
+            evidence=(*features[best_fit].tolist(), *wording_beside(pairs, best_fit)),
         )
 
     def _look(self, turn: Turn, also: Sequence[str] = ()) -> Look:

@@ -155,6 +155,13 @@ class LexicalIndex:
             weights[known] = self.idf[at[known]]
         return weights
 
+    def shares_of(self, terms: NDArray[np.uint32]) -> NDArray[np.float32]:
+        """Share of the skills that contain each term, 0..1."""
+        # The weight of a term is all that the index of a large roster keeps of how many do.
+        count = (1.0 + self.size) / np.exp(self.weights_of(terms) - 1.0) - 1.0
+        shares: NDArray[np.float32] = np.clip(count / max(self.size, 1), 0.0, 1.0, dtype=np.float32)
+        return shares
+
     @property
     def _rarest(self) -> float:
         return float(np.log(1.0 + self.size)) + 1.0

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +18,16 @@ from router.local.scripts import CARD, scripts_of_card
 
 _BULK = 16
 """Texts from which on an encode is spread over the cores."""
+
+
+class _Row(NamedTuple):
+    """What an encode of one text gives; see `Encoded`."""
+
+    pooled: NDArray[np.float32]
+    tokens: NDArray[np.float32]
+    importance: NDArray[np.float32]
+    spans: NDArray[np.int64]
+
 
 SHIPPED = Path(__file__).parent / "weights" / "encoder"
 
@@ -83,22 +93,30 @@ class OnnxEncoder:
             with ThreadPoolExecutor(self._threads) as pool:
                 rows = list(pool.map(lambda text: self._run(bulk, text, max_tokens), texts))
         pooled = np.zeros((len(texts), self.dimension), dtype=np.float32)
-        for row, (vector, _, _) in enumerate(rows):
-            pooled[row] = vector
-        return Encoded(pooled, [row[1] for row in rows], [row[2] for row in rows])
+        for row, one in enumerate(rows):
+            pooled[row] = one.pooled
+        return Encoded(
+            pooled,
+            [row.tokens for row in rows],
+            [row.importance for row in rows],
+            [row.spans for row in rows],
+        )
 
     @cached_property
     def _bulk_session(self) -> Any:
         # Made when an index is built, so a process that finds its index in the cache never pays.
         return session(self._graph, 1)
 
-    def _run(self, graph: Any, text: str, max_tokens: int) -> tuple[NDArray[np.float32], ...]:
-        ids = np.array([self._ids(text, max_tokens)], dtype=np.int64)
+    def _run(self, graph: Any, text: str, max_tokens: int) -> _Row:
+        # 12 characters a token is more than any text needs; the rest is never tokenized.
+        cut = self._tokenizer.encode(text[: max_tokens * 12])
+        ids = np.array([_shortened(cut.ids, max_tokens)], dtype=np.int64)
+        spans = np.array(_shortened(cut.offsets, max_tokens), dtype=np.int64).reshape(-1, 2)
         inputs = {"input_ids": ids, "attention_mask": np.ones_like(ids)}
         pooled, tokens, importance = graph.run(["pooled", "tokens", "importance"], inputs)
-        return pooled[0], tokens[0], importance[0]
+        return _Row(pooled[0], tokens[0], importance[0], spans)
 
-    def _ids(self, text: str, max_tokens: int) -> list[int]:
-        # 12 characters a token is more than any text needs; the rest is never tokenized.
-        ids: list[int] = self._tokenizer.encode(text[: max_tokens * 12]).ids
-        return ids if len(ids) <= max_tokens else [*ids[: max_tokens - 1], ids[-1]]
+
+def _shortened(tokens: list[Any], most: int) -> list[Any]:
+    """The first tokens, and the last one, which marks the end."""
+    return tokens if len(tokens) <= most else [*tokens[: most - 1], tokens[-1]]

@@ -13,6 +13,8 @@ from router.local.onnx import read_graph, session
 from router.local.pair_text import PairInput
 
 SHIPPED = Path(__file__).parent / "weights" / "pair-scorer"
+INPUTS = frozenset({"request", "importance", "presence", "skill"})
+"""What the graph of an exported pair scorer reads."""
 NONE = "none"
 """The name that turns the reread by a pair scorer off."""
 
@@ -48,8 +50,8 @@ class OnnxPairScorer:
 
     It reads the token vectors that the encoder made and the index keeps, so it belongs to one
     encoder. The folder holds ``pair-scorer.onnx`` (inputs ``request`` (1, t, k), ``importance``
-    (1, t) and ``skill`` (1, l, k), float32; output ``logit`` (1,)) and ``pair-scorer.json`` (name,
-    digest of the graph, dimension).
+    (1, t), ``presence`` (1, t, 4) and ``skill`` (1, l, k), float32; output ``logit`` (1,)) and
+    ``pair-scorer.json`` (name, digest of the graph, dimension).
 
     Args:
         folder: The folder.
@@ -63,6 +65,13 @@ class OnnxPairScorer:
             graph = read_graph(folder, "pair-scorer")
             # A pair is too little work to share: one thread, and turns run side by side.
             self._session: Any = session(graph.content, 1)
+            found = {one.name for one in self._session.get_inputs()}
+            if found != INPUTS:
+                raise EncoderError(
+                    f"{folder}: this version's pair scorers read {', '.join(sorted(INPUTS))}, "
+                    f"this one {', '.join(sorted(found))}; train it again with skill-router train "
+                    "pair-scorer, then train export"
+                )
             self.name: str = graph.card["name"]
             self.token_dimension: int | None = int(graph.card["dimension"])
         except EncoderError:
@@ -79,8 +88,10 @@ class OnnxPairScorer:
         fixed = {"request": pairs.tokens[None], "importance": pairs.importance[None]}
         return np.array(
             [
-                self._session.run(["logit"], {**fixed, "skill": block[None]})[0][0]
-                for block in pairs.blocks
+                self._session.run(
+                    ["logit"], {**fixed, "presence": present[None], "skill": block[None]}
+                )[0][0]
+                for block, present in zip(pairs.blocks, pairs.presence, strict=True)
             ],
             dtype=np.float32,
         )

@@ -10,9 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from roster import Skill
+from router.local.excerpt import Reader
 from router.local.index import SkillIndex
+from router.local.presence import Asked, asked, presence
 from router.local.signals import Signals
 from router.local.text import document
+from router.local.wording import wording
 
 BODY_CHARS = 500
 
@@ -27,6 +30,9 @@ class PairInput:
         importance: Weight of each of them, sum 1, (t,).
         texts: Name, description and start of the body of each skill.
         blocks: Token vectors of each skill, about unit length, (l, k).
+        words: The request's words.
+        presence: What is present of each token in each skill, columns as in
+            `router.local.presence.PRESENCE`, (t, 4).
     """
 
     request: str
@@ -34,6 +40,8 @@ class PairInput:
     importance: NDArray[np.float32]
     texts: Sequence[str]
     blocks: list[NDArray[np.float32]]
+    words: Asked
+    presence: list[NDArray[np.float32]]
 
 
 def pair_text(skill: Skill) -> str:
@@ -66,6 +74,7 @@ def pair_input(
     index: SkillIndex,
     rows: Sequence[int] | NDArray[np.int64],
     skills: Sequence[Skill],
+    reader: Reader,
 ) -> PairInput:
     """What a pair scorer reads.
 
@@ -75,8 +84,10 @@ def pair_input(
         index: The roster's index.
         rows: Rows of the skills in it.
         skills: The skills.
+        reader: Keeps what was read of the skills from one turn to the next.
     """
     starts = index.token_starts
+    words = asked(request, signals.spans, index.word)
     return PairInput(
         request=request,
         tokens=signals.tokens,
@@ -86,4 +97,12 @@ def pair_input(
             index.tokens[starts[row] : starts[row + 1]].astype(np.float32) / np.float32(127.0)
             for row in rows
         ],
+        words=words,
+        presence=[presence(words, reader.said(skill)) for skill in skills],
     )
+
+
+def wording_beside(pairs: PairInput, row: int) -> tuple[float, ...]:
+    """How the request is worded beside one of the skills; see `router.local.wording`."""
+    cosines = (pairs.tokens @ pairs.blocks[row].T).max(axis=1)
+    return wording(pairs.request, pairs.words, pairs.importance, pairs.presence[row], cosines)

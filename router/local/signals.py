@@ -31,6 +31,7 @@ class Signals:
         tokens: Token vectors of the request, shape (t, k).
         importance: Weight of each of its tokens, shape (t,), sum 1.
         words: Words of the request, hashed and counted.
+        spans: Where each of its tokens begins and ends in it, shape (t, 2); see `Encoded.spans`.
         moments: Mean and deviation of each column over the roster, when the rows of `matrix` are
             the best candidates of a large one; None when they are all of it.
     """
@@ -41,6 +42,7 @@ class Signals:
     tokens: NDArray[np.float32]
     importance: NDArray[np.float32]
     words: Terms
+    spans: NDArray[np.int64]
     moments: tuple[NDArray[np.float32], NDArray[np.float32]] | None = None
 
 
@@ -71,7 +73,8 @@ def compute_signals(turn: Turn, index: SkillIndex, encoder: Encoder) -> Signals:
             encoded.importance[1],
         )
         matrix = ((matrix + CONTEXT_WEIGHT * around) / (1.0 + CONTEXT_WEIGHT)).astype(np.float32)
-    return Signals(matrix, pooled, mixed_vector(encoded.pooled), tokens, importance, words)
+    mixed, spans = mixed_vector(encoded.pooled), encoded.spans_of(0)
+    return Signals(matrix, pooled, mixed, tokens, importance, words, spans)
 
 
 def mixed_vector(pooled: NDArray[np.float32]) -> NDArray[np.float32]:

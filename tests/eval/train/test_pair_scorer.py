@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -26,15 +27,17 @@ from eval.train.pair_data import TokenSource, padded, token_sources
 from eval.train.pair_scorer import train_pair_scorer
 from eval.train.sources import find_sources
 from roster import Roster
-from router import Router, WeightsError
+from router import EncoderError, Router, WeightsError
 from router.cli import main
 from router.local.encoder import Encoder
 from router.local.heads import Heads
 from router.local.judge import LocalJudge
+from router.local.lexical import LexicalIndex
 from router.local.onnx_encoder import OnnxEncoder
 from router.local.pair_reread import pair_reread
 from router.local.pair_scorer import OnnxPairScorer, load_pair_scorer
 from router.local.pair_text import PairInput
+from router.local.presence import asked, said
 from router.turn import Turn
 
 
@@ -92,31 +95,33 @@ def pairs(dimension: int = 96, lengths: tuple[int, ...] = (30, 7, 160)) -> PairI
 
     weights = np.full(9, 1 / 9, dtype=np.float32)
     texts = [str(length) for length in lengths]
-    return PairInput("mend it", unit(9), weights, texts, [unit(length) for length in lengths])
+    present = [(rng.random((9, 4)) < 0.5).astype(np.float32) for _ in lengths]
+    blocks = [unit(length) for length in lengths]
+    words = asked("mend it", np.zeros((9, 2), dtype=np.int64), LexicalIndex.build([]))
+    return PairInput("mend it", unit(9), weights, texts, blocks, words, present)
 
 
 def test_the_export_scores_as_the_checkpoint_does(made: dict[str, Path]) -> None:
-    asked = pairs()
+    one = pairs()
     model = load_checkpoint(made["trained"]).pair_model().eval()
-    count = len(asked.blocks)
-    request, mask = padded([asked.tokens.astype(np.float16)] * count)
-    importance, _ = padded([asked.importance.astype(np.float16)] * count)
-    skill, said = padded([block.astype(np.float16) for block in asked.blocks])
+    count = len(one.blocks)
+    request, mask = padded([one.tokens.astype(np.float16)] * count)
+    importance, _ = padded([one.importance.astype(np.float16)] * count)
+    present, _ = padded([rows.astype(np.float16) for rows in one.presence])
+    skill, said = padded([block.astype(np.float16) for block in one.blocks])
     with torch.no_grad():
-        exact = model(request, importance, mask, skill, said).numpy()
+        exact = model(request, importance, present, mask, skill, said).numpy()
     scorer = OnnxPairScorer(made["exported"])
     assert scorer.name == "pairs-1"
-    assert np.allclose(scorer.score(asked), exact, atol=5e-3)
+    assert np.allclose(scorer.score(one), exact, atol=5e-3)
 
 
 def test_a_score_does_not_depend_on_the_other_candidates(made: dict[str, Path]) -> None:
     scorer = load_pair_scorer(str(made["exported"]))
-    asked = pairs()
-    together = scorer.score(asked)
+    one = pairs()
+    together = scorer.score(one)
     for place, score in enumerate(together):
-        alone = PairInput(
-            asked.request, asked.tokens, asked.importance, [""], [asked.blocks[place]]
-        )
+        alone = replace(one, texts=[""], blocks=[one.blocks[place]], presence=[one.presence[place]])
         assert scorer.score(alone)[0] == score
 
 
@@ -269,6 +274,33 @@ def test_a_pair_scorer_is_no_encoder(made: dict[str, Path], tmp_path: Path) -> N
     assert result.exit_code == 1 and "pair scorer" in result.output
 
 
+class _WithoutPresence(torch.nn.Module):
+    def forward(self, request: Any, importance: Any, skill: Any) -> Any:
+        return request.sum((1, 2)) + importance.sum(1) + skill.sum((1, 2))
+
+
+@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
+def test_a_pair_scorer_that_reads_something_else_is_named(tmp_path: Path) -> None:
+    graph = tmp_path / "pair-scorer.onnx"
+    example = (torch.ones(1, 2, 96), torch.ones(1, 2), torch.ones(1, 3, 96))
+    torch.onnx.export(
+        _WithoutPresence().eval(),
+        example,
+        str(graph),
+        input_names=["request", "importance", "skill"],
+        output_names=["logit"],
+        dynamo=False,
+    )
+    card = {
+        "name": "old",
+        "sha256": hashlib.sha256(graph.read_bytes()).hexdigest(),
+        "dimension": 96,
+    }
+    (tmp_path / "pair-scorer.json").write_text(json.dumps(card))
+    with pytest.raises(EncoderError, match=r"presence, .* importance, request, skill; train it"):
+        load_pair_scorer(str(tmp_path))
+
+
 class StopHereError(Exception):
     pass
 
@@ -311,14 +343,16 @@ def test_it_learns_to_tell_the_right_skill_from_others(tmp_path: Path) -> None:
         skills = [rng.standard_normal((12, 16)) for _ in range(30)]
         skills = [rows / np.linalg.norm(rows, axis=1, keepdims=True) for rows in skills]
         gold = list(range(30))
-        asked = [skills[row][rng.choice(12, 4)] for row in gold]
-        asked[20:] = [rng.standard_normal((4, 16)) / 4.0 for _ in gold[20:]]
+        requests = [skills[row][rng.choice(12, 4)] for row in gold]
+        requests[20:] = [rng.standard_normal((4, 16)) / 4.0 for _ in gold[20:]]
         others = [[int(r) for r in rng.permutation(30) if r != row][:8] for row in gold]
         return TokenSource(
             group,
             [rows.astype(np.float16) for rows in skills],
-            [rows.astype(np.float16) for rows in asked],
+            [rows.astype(np.float16) for rows in requests],
             [np.full(4, 0.25, dtype=np.float16)] * 30,
+            [asked("", np.zeros((4, 2), dtype=np.int64), LexicalIndex.build([]))] * 30,
+            [said("", "")] * 30,
             gold[:20] + [-1] * 10,
             [-1] * 30,
             others,

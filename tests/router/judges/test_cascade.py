@@ -17,8 +17,7 @@ from hypothesis import strategies as st
 from roster import Roster, Skill
 from router import Gate, Ranking, Reason, Reread, Router, RouterError, Suggestion, Turn
 from router.cascade import Band, Cascade
-from router.cascade.doubt import COLUMNS, DECIDED, evidence, speaks
-from router.local.features import REREAD_NAMES
+from router.cascade.doubt import COLUMNS, DECIDED, SEEN, evidence, speaks
 from router.suggestion import Outcome
 from tests.router.fakes import FailingJudge, ScriptedJudge
 from tests.router.judges.apis import ANSWERS, ROSTER, router_at
@@ -218,7 +217,7 @@ UNIT = st.floats(0, 1)
     wide=st.lists(UNIT, max_size=12),
     gate=st.tuples(UNIT, UNIT, UNIT),
     reason=st.sampled_from(Reason),
-    seen=st.sampled_from([0, 3, len(REREAD_NAMES)]).flatmap(
+    seen=st.sampled_from([0, 3, len(SEEN)]).flatmap(
         lambda count: st.tuples(*[st.floats(width=32)] * count)
     ),
 )
@@ -250,7 +249,7 @@ def test_evidence_is_finite_and_doubt_a_probability(
     if columns is not None:
         assert len(columns) == len(COLUMNS)
         assert all(-1e3 < value < 1e3 for value in columns[: len(DECIDED)])
-        told = len(seen) == len(REREAD_NAMES) and all(map(math.isfinite, seen))
+        told = len(seen) == len(SEEN) and all(map(math.isfinite, seen))
         assert columns[len(DECIDED) :] == seen or not told
         assert told or all(math.isnan(value) for value in columns[len(DECIDED) :])
     assert 0.0 <= Band.load().read(suggestion).doubt <= 1.0

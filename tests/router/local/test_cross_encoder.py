@@ -13,6 +13,8 @@ from click.testing import CliRunner
 from roster import Roster, Skill
 from router import EncoderError, Router, WeightsError
 from router.cli import main
+from router.local import presence
+from router.local.lexical import LexicalIndex
 from router.local.pair_scorer import PairScorer, load_pair_scorer
 from router.local.pair_text import PairInput
 
@@ -82,8 +84,11 @@ def labelled(tmp_path: Path) -> Path:
 
 
 def asked(*texts: str) -> PairInput:
-    none = np.zeros((1, 96), dtype=np.float32)
-    return PairInput("mend my kite", none, np.ones(1, np.float32), list(texts), [none] * len(texts))
+    none, absent = np.zeros((1, 96), dtype=np.float32), np.zeros((1, 4), dtype=np.float32)
+    count, request = len(texts), "mend my kite"
+    words = presence.asked(request, np.zeros((1, 2), dtype=np.int64), LexicalIndex.build([]))
+    weight = np.ones(1, np.float32)
+    return PairInput(request, none, weight, texts, [none] * count, words, [absent] * count)
 
 
 def test_it_is_a_pair_scorer(folder: Path) -> None:

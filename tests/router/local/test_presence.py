@@ -1,0 +1,131 @@
+"""Which words of a request stand in a skill."""
+
+from __future__ import annotations
+
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from numpy.typing import NDArray
+
+from roster import Skill
+from router.local.encoder import load_encoder
+from router.local.excerpt import Reader
+from router.local.lexical import LexicalIndex, word_terms
+from router.local.presence import asked, presence, said
+
+TEXTS = st.text(st.sampled_from("abcé用把的 -_.,'12XY\n"), max_size=40)
+
+
+def spans(text: str) -> NDArray[np.int64]:
+    """Pieces of at most three characters of each word, as a tokenizer cuts them."""
+    found = [
+        (start, min(start + 3, match.end()))
+        for match in re.finditer(r"\w+", text)
+        for start in range(match.start(), match.end(), 3)
+    ]
+    return np.array([(0, 0), *found, (0, 0)], dtype=np.int64).reshape(-1, 2)
+
+
+NO_ROSTER = LexicalIndex.build([])
+
+
+def rows(request: str, front: str, body: str = "") -> list[list[float]]:
+    """The first three columns."""
+    found = presence(asked(request, spans(request), NO_ROSTER), said(front, f"{front} {body}"))
+    assert not found[:, 3].any()
+    return found[:, :3].tolist()
+
+
+def test_a_word_is_in_front_in_the_body_or_nowhere() -> None:
+    found = rows("push to gitlab", "git push", "mirrors to a remote")
+    nothing, word, anywhere, front = [0, 0, 0], [1, 0, 0], [1, 0, 1], [1, 1, 1]
+    assert found == [nothing, front, front, anywhere, word, word, nothing]
+
+
+def test_all_pieces_of_a_word_say_the_same() -> None:
+    assert rows("kubernetes", "a Kubernetes skill")[1:-1] == [[1, 1, 1]] * 4
+    assert rows("kubernetes", "a kubernete skill")[1:-1] == [[1, 0, 0]] * 4
+
+
+def test_case_accents_and_marks_do_not_count() -> None:
+    assert rows("CAFÉ-menu", "the café", "menu")[1:-1] == [[1, 1, 1]] * 2 + [[1, 0, 1]] * 2
+
+
+def test_letters_alone_and_marks_are_no_words() -> None:
+    assert rows("a ! b", "a b") == [[0, 0, 0]] * 4
+
+
+def test_chinese_counts_by_pairs() -> None:
+    assert rows("数据库", "数据库 迁移")[1] == [1, 1, 1]
+    assert rows("数据库", "数据 迁移")[1] == [1, 0, 0]
+
+
+@given(TEXTS, TEXTS, TEXTS)
+def test_what_is_in_front_is_anywhere_and_only_words_are(a: str, b: str, c: str) -> None:
+    found = np.array(rows(a, b, c))
+    assert found.shape == (len(spans(a)), 3) and np.isin(found, (0, 1)).all()
+    assert (found[:, 1] <= found[:, 2]).all() and (found[:, 2] <= found[:, 0]).all()
+
+
+@given(TEXTS)
+def test_a_text_says_all_its_own_words(text: str) -> None:
+    found = np.array(rows(text, text))
+    assert (found == found[:, :1]).all()
+
+
+def test_an_encoder_that_tells_no_spans_has_nothing_present() -> None:
+    request = asked("mend the kite", np.zeros((4, 2), dtype=np.int64), NO_ROSTER)
+    assert not presence(request, said("mend the kite", "mend the kite")).any()
+
+
+def test_the_shipped_encoder_tells_where_its_tokens_are() -> None:
+    text = "Mend my Dragonfly-kite, 用hf把 please " + "and again " * 90
+    encoded = load_encoder().encode([text, ""], 96)
+    assert [len(one) for one in encoded.spans] == [len(one) for one in encoded.tokens]
+    begins, ends = encoded.spans[0].T
+    assert (begins[1:-1] < ends[1:-1]).all() and (begins[2:-1] >= ends[1:-2]).all()
+    pieces = [text[a:b].lower() for a, b in encoded.spans[0][1:8]]
+    assert "".join(pieces).startswith("mendmydragonfly-kite")
+    assert encoded.spans[0][-1].tolist() == [0, 0]
+    assert not load_encoder().encode([""], 96).spans_of(0).any()
+
+
+def test_a_reader_sees_a_changed_body() -> None:
+    reader = Reader(most=1)
+    skill = Skill(name="kite-care", description="Mend kites.", body="glue")
+    other = skill.model_copy(update={"body": "string"})
+    for one, word in ((skill, "glue"), (other, "string"), (skill, "glue")):
+        found = presence(asked(word, spans(word), NO_ROSTER), reader.said(one))
+        assert found[1].tolist() == [1, 0, 1, 0]
+    assert presence(asked("mend", spans("mend"), NO_ROSTER), reader.said(skill))[1].tolist() == [
+        1,
+        1,
+        1,
+        0,
+    ]
+
+
+def test_how_many_skills_say_a_word() -> None:
+    texts = ["mend a kite", "mend a boat", "mend bread", *("bake" for _ in range(9))]
+    roster = LexicalIndex.build([word_terms(text) for text in texts])
+    request = "mend-kite bake unheard kite"
+    found = presence(asked(request, spans(request), roster), said("kite", "kite"))
+    common = {}
+    for (begin, end), row in zip(spans(request), found, strict=True):
+        common.setdefault(request[begin:end], row[3])
+    assert common["men"] == 1.0 and common["bak"] == 1.0
+    assert common["kit"] == pytest.approx(4 / 12)
+    assert common["unh"] == common[""] == 0.0
+    assert found[-2][3] == pytest.approx(4 / 12)
+
+
+@given(st.lists(TEXTS, max_size=6), TEXTS)
+def test_shares_are_counted_as_they_are_told(texts: list[str], asked_for: str) -> None:
+    terms = [word_terms(text) for text in texts]
+    roster = LexicalIndex.build(terms)
+    wanted = word_terms(asked_for)[0]
+    told = [sum(term in one for one, _ in terms) / max(len(texts), 1) for term in wanted]
+    assert np.allclose(roster.shares_of(wanted), told, atol=1e-5)
