@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from roster import Skill
 from router.local.index import SkillIndex
-from router.local.lexical import Terms, word_terms
+from router.local.lexical import Terms, among, word_terms
 from router.local.presence import Said, said
 from router.local.text import fields, passages, summary
 
@@ -148,18 +148,9 @@ def excerpt_features(
         first, last = index.passage_starts[row], index.passage_starts[row + 1]
         nearness = index.passages[first:last] @ vector
         _, front = reader.read(skill)
-        inside = _among(terms, reader.excerpt_words(skill, nearness, limit))
+        inside = among(terms, reader.excerpt_words(skill, nearness, limit))
         found[i] = [
-            weights[inside | _among(terms, front)].sum() / total,
+            weights[inside | among(terms, front)].sum() / total,
             weights[inside].sum() / total,
         ]
-    return found
-
-
-def _among(terms: NDArray[np.uint32], some: NDArray[np.uint32]) -> NDArray[np.bool_]:
-    """Which terms are among some others, which ascend."""
-    if not len(some):
-        return np.zeros(len(terms), dtype=np.bool_)
-    at = np.minimum(np.searchsorted(some, terms), len(some) - 1)
-    found: NDArray[np.bool_] = some[at] == terms
     return found

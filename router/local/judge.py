@@ -14,6 +14,7 @@ from roster import Roster, Skill
 from router.errors import RouterError
 from router.index.look import LARGE, Look, Looker, Whole
 from router.local.cache import IndexCache
+from router.local.courtesy import is_courtesy
 from router.local.encoder import Encoder, load_encoder
 from router.local.excerpt import DEFAULT_EXCERPT, Reader
 from router.local.features import fit_features, pair_features, softmax
@@ -26,6 +27,8 @@ from router.local.scripts import as_read
 from router.local.vectors import Progress
 from router.suggestion import Gate, Ranking, Reread
 from router.turn import Turn
+
+_NO_NEED = Gate(acts_on_system=0.01, documented_procedure=0.01, prose_suffices=0.99)
 
 POOL = 10
 """Best skills of the wide rank whose features see each other in the reread."""
@@ -133,8 +136,10 @@ class LocalJudge:
         probabilities = np.minimum(softmax(look.logits)[order], np.float32(1.0)).tolist()
         names = [look.names[row] for row in order.tolist()]
         entries = tuple(zip(names, probabilities, strict=True))
-        acts, procedure, prose = (float(p) for p in self.heads.gate(look.signals.mixed))
-        gate = Gate(acts_on_system=acts, documented_procedure=procedure, prose_suffices=prose)
+        gate = _NO_NEED
+        if not is_courtesy(turn.request_text):
+            acts, procedure, prose = (float(p) for p in self.heads.gate(look.signals.mixed))
+            gate = Gate(acts_on_system=acts, documented_procedure=procedure, prose_suffices=prose)
         return Ranking(entries=entries), gate
 
     def reread(self, turn: Turn, candidates: Sequence[Skill]) -> Reread:

@@ -75,6 +75,15 @@ def char_terms(text: str, low: int = 3, high: int = 5) -> Terms:
     return _counted(np.concatenate(found) if found else np.zeros(0, dtype=np.uint32))
 
 
+def among(terms: NDArray[np.uint32], some: NDArray[np.uint32]) -> NDArray[np.bool_]:
+    """Which terms are among some others, which ascend."""
+    if not len(some):
+        return np.zeros(len(terms), dtype=np.bool_)
+    at = np.minimum(np.searchsorted(some, terms), len(some) - 1)
+    found: NDArray[np.bool_] = some[at] == terms
+    return found
+
+
 def _counted(hashes: NDArray[np.uint32]) -> Terms:
     terms, counts = np.unique(hashes, return_counts=True)
     return terms, counts.astype(np.float32)
@@ -158,7 +167,8 @@ class LexicalIndex:
     def shares_of(self, terms: NDArray[np.uint32]) -> NDArray[np.float32]:
         """Share of the skills that contain each term, 0..1."""
         # The weight of a term is all that the index of a large roster keeps of how many do.
-        count = (1.0 + self.size) / np.exp(self.weights_of(terms) - 1.0) - 1.0
+        weights = self.weights_of(terms).astype(np.float64)
+        count = np.rint((1.0 + self.size) / np.exp(weights - 1.0) - 1.0)
         shares: NDArray[np.float32] = np.clip(count / max(self.size, 1), 0.0, 1.0, dtype=np.float32)
         return shares
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from router.local.lexical import LexicalIndex, words
+from router.local.lexical import LexicalIndex, among, words
 
 PRESENCE = ("word", "front", "anywhere", "common")
 """The columns: the token belongs to a word; that word stands in the skill's name, category or
@@ -106,6 +106,6 @@ def presence(request: Asked, skill: Said) -> NDArray[np.float32]:
     found[within, 3] = request.common[request.tokens[within]]
     for column, text in enumerate((skill.front, skill.anywhere), start=1):
         missing = np.zeros(len(request.common), dtype=np.bool_)
-        missing[request.runs[~np.isin(request.hashes, text)]] = True
+        missing[request.runs[~among(request.hashes, text)]] = True
         found[within, column] = ~missing[request.tokens[within]]
     return found

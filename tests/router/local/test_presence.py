@@ -122,10 +122,12 @@ def test_how_many_skills_say_a_word() -> None:
     assert found[-2][3] == pytest.approx(4 / 12)
 
 
-@given(st.lists(TEXTS, max_size=6), TEXTS)
-def test_shares_are_counted_as_they_are_told(texts: list[str], asked_for: str) -> None:
-    terms = [word_terms(text) for text in texts]
+@given(st.lists(TEXTS, max_size=6), TEXTS, st.sampled_from([0, 1, 94, 171, 60_000]))
+def test_shares_are_counted_as_they_are_told(texts: list[str], asked_for: str, silent: int) -> None:
+    terms = [word_terms(text) for text in texts] + [word_terms("")] * silent
     roster = LexicalIndex.build(terms)
     wanted = word_terms(asked_for)[0]
-    told = [sum(term in one for one, _ in terms) / max(len(texts), 1) for term in wanted]
-    assert np.allclose(roster.shares_of(wanted), told, atol=1e-5)
+    told = [sum(term in one for one, _ in terms[: len(texts)]) for term in wanted]
+    shares = roster.shares_of(wanted)
+    assert shares.tolist() == pytest.approx([count / max(len(terms), 1) for count in told])
+    assert ((shares == 0.0) == (np.array(told) == 0)).all()
