@@ -105,4 +105,4 @@ def pair_input(
 def wording_beside(pairs: PairInput, row: int) -> tuple[float, ...]:
     """How the request is worded beside one of the skills; see `router.local.wording`."""
     cosines = (pairs.tokens @ pairs.blocks[row].T).max(axis=1)
-    return wording(pairs.request, pairs.words, pairs.importance, pairs.presence[row], cosines)
+    return wording(pairs.words, pairs.importance, pairs.presence[row], cosines)

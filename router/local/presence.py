@@ -44,12 +44,14 @@ class Asked:
     """The words of a request and the tokens they are cut into.
 
     Attributes:
+        text: The part of the request that its tokens reach: they are cut off at a length.
         hashes: Hashes of the words, shape (w,).
         runs: The run of letters and digits that each word is part of, ascending, shape (w,).
         tokens: The run that each token is part of, -1 for none, shape (t,).
         common: The fourth column of `PRESENCE` of each run, shape (r,).
     """
 
+    text: str
     hashes: NDArray[np.uint32]
     runs: NDArray[np.int64]
     tokens: NDArray[np.int64]
@@ -76,11 +78,14 @@ def asked(request: str, spans: NDArray[np.int64], roster: LexicalIndex) -> Asked
         spans: Where each of its tokens begins and ends in it, shape (t, 2).
         roster: Words of the roster's skills.
     """
+    request = request[: int(spans[:, 1].max(initial=0))]
     runs = [(m.start(), m.end(), word_hashes(words(m.group()))) for m in _RUN.finditer(request)]
     runs = [run for run in runs if len(run[2])]
     tokens = np.full(len(spans), -1, dtype=np.int64)
     if not runs:
-        return Asked(np.zeros(0, np.uint32), np.zeros(0, np.int64), tokens, np.zeros(0, np.float32))
+        return Asked(
+            request, np.zeros(0, np.uint32), np.zeros(0, np.int64), tokens, np.zeros(0, np.float32)
+        )
     begins, ends = (np.array(side, dtype=np.int64) for side in list(zip(*runs, strict=True))[:2])
     at = np.searchsorted(begins, spans[:, 0], side="right") - 1
     inside = (at >= 0) & (spans[:, 1] > spans[:, 0]) & (spans[:, 1] <= ends[np.maximum(at, 0)])
@@ -89,7 +94,7 @@ def asked(request: str, spans: NDArray[np.int64], roster: LexicalIndex) -> Asked
     starts = np.cumsum([0, *lengths[:-1]])
     rarest = np.minimum.reduceat(roster.shares_of(hashes), starts)
     common = np.minimum(_COMMON * rarest, np.float32(1.0))
-    return Asked(hashes, np.repeat(np.arange(len(runs)), lengths), tokens, common)
+    return Asked(request, hashes, np.repeat(np.arange(len(runs)), lengths), tokens, common)
 
 
 def presence(request: Asked, skill: Said) -> NDArray[np.float32]:

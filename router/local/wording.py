@@ -58,7 +58,6 @@ _COMMON = frozenset(
 
 
 def wording(
-    request: str,
     words: Asked,
     importance: NDArray[np.float32],
     presence: NDArray[np.float32],
@@ -67,8 +66,7 @@ def wording(
     """What is said of a request beside one skill.
 
     Args:
-        request: The request.
-        words: Its words.
+        words: The words of the request.
         importance: Weight of each of its tokens, shape (t,).
         presence: What of them is present in the skill, shape (t, 4); see
             `router.local.presence.presence`.
@@ -77,7 +75,7 @@ def wording(
     Returns:
         Finite numbers, columns as in `WORDING_NAMES`; none is the request's length.
     """
-    return (*_beside(words, importance, presence, cosines), *_alone(request, words))
+    return (*_beside(words, importance, presence, cosines), *_alone(words))
 
 
 def _beside(
@@ -113,11 +111,11 @@ def _beside(
     return [float(number) for part in parts for number in (part.sum(), part.max())]
 
 
-def _alone(request: str, words: Asked) -> tuple[float, float, float]:
+def _alone(words: Asked) -> tuple[float, float, float]:
     runs = words.tokens[words.tokens >= 0]
     pieces = np.log(len(runs) / len(np.unique(runs))) if len(runs) else 0.0
-    letters = [letter for letter in request if letter.isalpha()]
+    letters = [letter for letter in words.text if letter.isalpha()]
     foreign = sum(not letter.isascii() for letter in letters)
-    said = _WORD.findall(request.lower())
+    said = _WORD.findall(words.text.lower())
     common = sum(word in _COMMON for word in said)
     return (float(pieces), foreign / max(len(letters), 1), common / max(len(said), 1))

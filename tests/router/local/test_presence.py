@@ -131,3 +131,9 @@ def test_shares_are_counted_as_they_are_told(texts: list[str], asked_for: str, s
     shares = roster.shares_of(wanted)
     assert shares.tolist() == pytest.approx([count / max(len(terms), 1) for count in told])
     assert ((shares == 0.0) == (np.array(told) == 0)).all()
+
+
+def test_what_no_token_reaches_is_not_read() -> None:
+    spans_of_two = np.array([(0, 4), (5, 8)], dtype=np.int64)
+    request = asked("mend the kite " + "x" * 100_000, spans_of_two, NO_ROSTER)
+    assert request.text == "mend the" and len(request.hashes) == 2

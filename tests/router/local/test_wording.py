@@ -26,7 +26,6 @@ def read(request: str, front: str, body: str = "", like: float = 1.0) -> dict[st
     words = asked(request, spans, LexicalIndex.build([word_terms(text) for text in ROSTER]))
     count = len(spans)
     columns = wording(
-        request,
         words,
         np.full(count, 1 / max(count, 1), dtype=np.float32),
         presence(words, said(front, f"{front} {body}")),
