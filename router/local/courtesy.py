@@ -1,7 +1,8 @@
-"""Messages that are courtesy and nothing else: they ask for nothing, whatever they look like.
+"""Messages of thanks or greeting and nothing else: they ask for nothing, whatever they look like.
 
 The gate is learned from requests; "thanks, that helps!" is none, and a skill about release notes
-can look like the best answer to it.
+can look like the best answer to it. An approval ("great, go on") is no courtesy: it may ask for
+what was proposed before.
 """
 
 from __future__ import annotations
@@ -9,28 +10,32 @@ from __future__ import annotations
 import re
 
 _WORD = re.compile(r"\w+")
+_GOOD_DAY = re.compile(r"\bgood (?:morning|afternoon|evening|night)\b")
+_ASKS = frozenset("?\uff1f\u061f\u037e")
 _LONGEST = 120
 """Characters past which a message says more than thanks."""
 
 _COURTESY = (
-    "thanks thank thx thankyou ty cheers hello hi hey bye goodbye morning afternoon evening "
-    "night welcome sorry great perfect awesome cool nice lovely brilliant wonderful amazing "
-    "excellent ok okay good fine lol haha wow yay congrats congratulations appreciate "
-    "appreciated danke hallo gracias hola merci bonjour salut obrigado ciao grazie 谢谢 你好 多谢 "
-    "ありがとう こんにちは"
+    "thanks thank thx thankyou ty cheers hello hi hey bye goodbye goodnight welcome "
+    "appreciate appreciated danke hallo gracias hola merci bonjour salut obrigado ciao "
+    "grazie"
 )
 _FILLER = (
-    "a again all and are as be day did does everything exactly for from have he help helped "
-    "helps i is it its job just later lot lots love m me much my needed no now of oh one "
-    "really s see she so solved sounds that the then there these they this those to today "
-    "tomorrow too totally very was we well were wanted work worked works yeah yes you your"
+    "a amazing and awesome brilliant cool everyone excellent fine for friend good great "
+    "helped helpful helps i is it just lot lots lovely me much nice of oh ok okay perfect "
+    "really so solved sounds team that the there very was we wonderful you your"
 )
-_KIND, _ALLOWED = frozenset(_COURTESY.split()), frozenset(f"{_COURTESY} {_FILLER}".split())
+_KIND = frozenset(_COURTESY.split()) | {
+    "\u8c22\u8c22",
+    "\u4f60\u597d",
+    "\u3042\u308a\u304c\u3068\u3046",
+}
+_ALLOWED = _KIND | frozenset(_FILLER.split())
 
 
 def is_courtesy(request: str) -> bool:
-    """Whether every word of a message is one of courtesy, or goes with it, and none asks."""
-    if len(request) > _LONGEST or "?" in request or "？" in request:
+    """Whether a message thanks or greets, in words that go with that alone."""
+    if len(request) > _LONGEST or not _ASKS.isdisjoint(request):
         return False
-    said = set(_WORD.findall(request.lower()))
-    return bool(said & _KIND) and said <= _ALLOWED
+    said = set(_WORD.findall(_GOOD_DAY.sub("hello", request.lower())))
+    return not said.isdisjoint(_KIND) and said <= _ALLOWED

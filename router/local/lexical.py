@@ -169,8 +169,7 @@ class LexicalIndex:
         # The weight of a term is all that the index of a large roster keeps of how many do.
         weights = self.weights_of(terms).astype(np.float64)
         count = np.rint((1.0 + self.size) / np.exp(weights - 1.0) - 1.0)
-        shares: NDArray[np.float32] = np.clip(count / max(self.size, 1), 0.0, 1.0, dtype=np.float32)
-        return shares
+        return (np.abs(count) / max(self.size, 1)).astype(np.float32)
 
     @property
     def _rarest(self) -> float:

@@ -10,6 +10,7 @@ import re
 import zlib
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import takewhile
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,8 +79,10 @@ def asked(request: str, spans: NDArray[np.int64], roster: LexicalIndex) -> Asked
         spans: Where each of its tokens begins and ends in it, shape (t, 2).
         roster: Words of the roster's skills.
     """
-    request = request[: int(spans[:, 1].max(initial=0))]
-    runs = [(m.start(), m.end(), word_hashes(words(m.group()))) for m in _RUN.finditer(request)]
+    end = int(spans[:, 1].max(initial=0))
+    # The last word stays whole where the tokens stop within it: a part of it may be another word.
+    reached = takewhile(lambda found: found.start() < end, _RUN.finditer(request))
+    runs = [(m.start(), m.end(), word_hashes(words(m.group()))) for m in reached]
     runs = [run for run in runs if len(run[2])]
     tokens = np.full(len(spans), -1, dtype=np.int64)
     if not runs:
@@ -94,7 +97,7 @@ def asked(request: str, spans: NDArray[np.int64], roster: LexicalIndex) -> Asked
     starts = np.cumsum([0, *lengths[:-1]])
     rarest = np.minimum.reduceat(roster.shares_of(hashes), starts)
     common = np.minimum(_COMMON * rarest, np.float32(1.0))
-    return Asked(request, hashes, np.repeat(np.arange(len(runs)), lengths), tokens, common)
+    return Asked(request[:end], hashes, np.repeat(np.arange(len(runs)), lengths), tokens, common)
 
 
 def presence(request: Asked, skill: Said) -> NDArray[np.float32]:

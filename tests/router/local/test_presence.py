@@ -137,3 +137,11 @@ def test_what_no_token_reaches_is_not_read() -> None:
     spans_of_two = np.array([(0, 4), (5, 8)], dtype=np.int64)
     request = asked("mend the kite " + "x" * 100_000, spans_of_two, NO_ROSTER)
     assert request.text == "mend the" and len(request.hashes) == 2
+
+
+def test_a_word_that_the_tokens_stop_within_is_no_other_word() -> None:
+    text = "do " * 93 + "pushdown"
+    request = asked(text, load_encoder().encode([text], 96).spans_of(0), NO_ROSTER)
+    assert request.text.endswith("push")
+    assert presence(request, said("git push", "git push"))[-2].tolist() == [1, 0, 0, 0]
+    assert presence(request, said("pushdown", "pushdown"))[-2].tolist() == [1, 1, 1, 0]
