@@ -89,7 +89,7 @@ def examples(answers: Mapping[str, Sequence[Answer]]) -> Examples:
 def choose_thresholds(
     data: Examples,
     doubt: Floats,
-    most_escalated: float = 0.1,
+    most_escalated: float = 0.11,
     covered_weight: float = 2.0,
     steps: int = 100,
 ) -> Chosen:

@@ -17,7 +17,7 @@ _FOLDS = 5
 
 def learn_band(
     data: Examples,
-    most_escalated: float = 0.1,
+    most_escalated: float = 0.11,
     covered_weight: float = 2.0,
     learned_on: dict[str, Any] | None = None,
 ) -> tuple[Band, Chosen]:

@@ -43,7 +43,7 @@ from router.commands.options import load_router
 @click.option(
     "--most-escalated",
     type=click.FloatRange(0.0, 1.0),
-    default=0.1,
+    default=0.11,
     show_default=True,
     metavar="SHARE",
     help="Most turns that are uncertain, the mean over rosters; on rosters whose skills the "
