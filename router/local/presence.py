@@ -84,11 +84,10 @@ def asked(request: str, spans: NDArray[np.int64], roster: LexicalIndex) -> Asked
     reached = takewhile(lambda found: found.start() < end, _RUN.finditer(request))
     runs = [(m.start(), m.end(), word_hashes(words(m.group()))) for m in reached]
     runs = [run for run in runs if len(run[2])]
-    tokens = np.full(len(spans), -1, dtype=np.int64)
+    text, tokens = request[:end], np.full(len(spans), -1, dtype=np.int64)
     if not runs:
-        return Asked(
-            request, np.zeros(0, np.uint32), np.zeros(0, np.int64), tokens, np.zeros(0, np.float32)
-        )
+        nothing = np.zeros(0, np.uint32)
+        return Asked(text, nothing, nothing.astype(np.int64), tokens, nothing.astype(np.float32))
     begins, ends = (np.array(side, dtype=np.int64) for side in list(zip(*runs, strict=True))[:2])
     at = np.searchsorted(begins, spans[:, 0], side="right") - 1
     inside = (at >= 0) & (spans[:, 1] > spans[:, 0]) & (spans[:, 1] <= ends[np.maximum(at, 0)])
@@ -97,7 +96,7 @@ def asked(request: str, spans: NDArray[np.int64], roster: LexicalIndex) -> Asked
     starts = np.cumsum([0, *lengths[:-1]])
     rarest = np.minimum.reduceat(roster.shares_of(hashes), starts)
     common = np.minimum(_COMMON * rarest, np.float32(1.0))
-    return Asked(request[:end], hashes, np.repeat(np.arange(len(runs)), lengths), tokens, common)
+    return Asked(text, hashes, np.repeat(np.arange(len(runs)), lengths), tokens, common)
 
 
 def presence(request: Asked, skill: Said) -> NDArray[np.float32]:

@@ -27,7 +27,7 @@ from eval.train.pair_data import TokenSource, padded, token_sources
 from eval.train.pair_scorer import train_pair_scorer
 from eval.train.sources import find_sources
 from roster import Roster
-from router import EncoderError, Router, WeightsError
+from router import Router, WeightsError
 from router.cli import main
 from router.local.encoder import Encoder
 from router.local.heads import Heads
@@ -272,33 +272,6 @@ def test_a_pair_scorer_is_no_encoder(made: dict[str, Path], tmp_path: Path) -> N
         checkpoint.model()
     result = run("average", made["trained"], made["trained"], "--out", tmp_path / "mean")
     assert result.exit_code == 1 and "pair scorer" in result.output
-
-
-class _WithoutPresence(torch.nn.Module):
-    def forward(self, request: Any, importance: Any, skill: Any) -> Any:
-        return request.sum((1, 2)) + importance.sum(1) + skill.sum((1, 2))
-
-
-@pytest.mark.filterwarnings("ignore:.*:DeprecationWarning")
-def test_a_pair_scorer_that_reads_something_else_is_named(tmp_path: Path) -> None:
-    graph = tmp_path / "pair-scorer.onnx"
-    example = (torch.ones(1, 2, 96), torch.ones(1, 2), torch.ones(1, 3, 96))
-    torch.onnx.export(
-        _WithoutPresence().eval(),
-        example,
-        str(graph),
-        input_names=["request", "importance", "skill"],
-        output_names=["logit"],
-        dynamo=False,
-    )
-    card = {
-        "name": "old",
-        "sha256": hashlib.sha256(graph.read_bytes()).hexdigest(),
-        "dimension": 96,
-    }
-    (tmp_path / "pair-scorer.json").write_text(json.dumps(card))
-    with pytest.raises(EncoderError, match=r"presence, .* importance, request, skill; train it"):
-        load_pair_scorer(str(tmp_path))
 
 
 class StopHereError(Exception):

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
+from eval.train.prepare import RememberingEncoder
 from roster import Skill
 from router.local.encoder import load_encoder
 from router.local.excerpt import Reader
@@ -137,6 +138,14 @@ def test_what_no_token_reaches_is_not_read() -> None:
     spans_of_two = np.array([(0, 4), (5, 8)], dtype=np.int64)
     request = asked("mend the kite " + "x" * 100_000, spans_of_two, NO_ROSTER)
     assert request.text == "mend the" and len(request.hashes) == 2
+    assert asked("! " * 50_000, spans_of_two, NO_ROSTER).text == "! " * 4
+
+
+def test_remembered_texts_keep_their_spans() -> None:
+    plain, remembering = load_encoder(), RememberingEncoder(load_encoder())
+    for texts in (["mend my kite", "bake"], ["bake", "fly", "mend my kite"]):
+        found, told = remembering.encode(texts, 96), plain.encode(texts, 96)
+        assert [one.tolist() for one in found.spans] == [one.tolist() for one in told.spans]
 
 
 def test_a_word_that_the_tokens_stop_within_is_no_other_word() -> None:
