@@ -59,16 +59,15 @@ class Asked:
     common: NDArray[np.float32]
 
 
-def word_hashes(found: Iterable[str]) -> NDArray[np.uint32]:
+def word_hashes(found: Iterable[str]) -> list[int]:
     """Hashes of words, those of one letter left out; the same as in a lexical index."""
-    return np.array(
-        [zlib.crc32(w.encode("utf-8", "replace")) for w in found if len(w) > 1], dtype=np.uint32
-    )
+    return [zlib.crc32(w.encode("utf-8", "replace")) for w in found if len(w) > 1]
 
 
 def said(front: str, anywhere: str) -> Said:
     """What a skill's text says; see `router.local.text.fields` for the two texts."""
-    return Said(*(np.unique(word_hashes(set(words(text)))) for text in (front, anywhere)))
+    hashes = (word_hashes(set(words(text))) for text in (front, anywhere))
+    return Said(*(np.unique(np.array(one, dtype=np.uint32)) for one in hashes))
 
 
 def asked(request: str, spans: NDArray[np.int64], roster: LexicalIndex) -> Asked:
@@ -83,7 +82,7 @@ def asked(request: str, spans: NDArray[np.int64], roster: LexicalIndex) -> Asked
     # The last word stays whole where the tokens stop within it: a part of it may be another word.
     reached = takewhile(lambda found: found.start() < end, _RUN.finditer(request))
     runs = [(m.start(), m.end(), word_hashes(words(m.group()))) for m in reached]
-    runs = [run for run in runs if len(run[2])]
+    runs = [run for run in runs if run[2]]
     text, tokens = request[:end], np.full(len(spans), -1, dtype=np.int64)
     if not runs:
         nothing = np.zeros(0, np.uint32)
@@ -92,7 +91,8 @@ def asked(request: str, spans: NDArray[np.int64], roster: LexicalIndex) -> Asked
     at = np.searchsorted(begins, spans[:, 0], side="right") - 1
     inside = (at >= 0) & (spans[:, 1] > spans[:, 0]) & (spans[:, 1] <= ends[np.maximum(at, 0)])
     tokens[inside] = at[inside]
-    hashes, lengths = np.concatenate([run[2] for run in runs]), [len(run[2]) for run in runs]
+    hashes = np.array([one for run in runs for one in run[2]], dtype=np.uint32)
+    lengths = [len(run[2]) for run in runs]
     starts = np.cumsum([0, *lengths[:-1]])
     rarest = np.minimum.reduceat(roster.shares_of(hashes), starts)
     common = np.minimum(_COMMON * rarest, np.float32(1.0))

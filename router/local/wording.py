@@ -86,29 +86,31 @@ def _beside(
 ) -> list[float]:
     within = words.tokens >= 0
     runs, count = words.tokens[within], len(words.common)
-    weight = np.zeros(count)
-    np.add.at(weight, runs, importance[within])
-    total = float(weight.sum())
+    summed = np.bincount(runs, weights=importance[within], minlength=count)
+    total = float(summed.sum())
     if not total > 0.0:
         return [0.0] * len(WORD_NAMES)
-    weight /= total
+    weight = summed / total
     like = np.ones(count)
     np.minimum.at(like, runs, cosines[within].clip(0.0, 1.0))
     front, anywhere = np.zeros(count), np.zeros(count)
     front[runs], anywhere[runs] = presence[within, 1], presence[within, 2]
     absent, rare = weight * (1.0 - anywhere), 1.0 - words.common
     heard = words.common > 0.0
-    parts = (
-        absent,
-        weight * (1.0 - front),
-        absent * like,
-        absent * (1.0 - like),
-        absent * ~heard,
-        absent * heard,
-        weight * front * rare,
-        weight * anywhere * rare,
+    parts = np.stack(
+        [
+            absent,
+            weight * (1.0 - front),
+            absent * like,
+            absent * (1.0 - like),
+            absent * ~heard,
+            absent * heard,
+            weight * front * rare,
+            weight * anywhere * rare,
+        ]
     )
-    return [float(number) for part in parts for number in (part.sum(), part.max())]
+    numbers: list[float] = np.stack([parts.sum(axis=1), parts.max(axis=1)], axis=1).ravel().tolist()
+    return numbers
 
 
 def _alone(words: Asked) -> tuple[float, float, float]:
