@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,10 +12,14 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from eval.train.prepare import RememberingEncoder
-from roster import Skill
+from roster import Roster, Skill
+from router import Turn
 from router.local.encoder import load_encoder
 from router.local.excerpt import Reader
+from router.local.judge import LocalJudge
 from router.local.lexical import LexicalIndex, word_terms
+from router.local.pair_reread import PairReread
+from router.local.pair_text import PairInput
 from router.local.presence import asked, presence, said
 
 TEXTS = st.text(st.sampled_from("abcé用把的 -_.,'12XY\n"), max_size=40)
@@ -154,3 +159,30 @@ def test_a_word_that_the_tokens_stop_within_is_no_other_word() -> None:
     assert request.text.endswith("push")
     assert presence(request, said("git push", "git push"))[-2].tolist() == [1, 0, 0, 0]
     assert presence(request, said("pushdown", "pushdown"))[-2].tolist() == [1, 1, 1, 0]
+
+
+class Recorder:
+    """A pair scorer that keeps what it was given."""
+
+    name, digest, token_dimension = "recorder", "0" * 64, None
+
+    def score(self, pairs: PairInput) -> NDArray[np.float32]:
+        self.seen = pairs
+        return np.zeros(len(pairs.blocks), dtype=np.float32)
+
+
+@pytest.mark.parametrize("index", [None, "exact"])
+def test_a_pair_scorer_is_told_what_is_present(index: str | None, tmp_path: Path) -> None:
+    skills = [
+        Skill(name="github-push", description="Push code to GitHub.", body="Use a remote."),
+        Skill(name="bread-bake", description="Bake bread.", body="Knead the dough."),
+    ]
+    roster, recorder = Roster.from_skills(skills), Recorder()
+    loaded = LocalJudge.load(roster, cache=tmp_path, index=index)
+    assert loaded.heads.reread is not None
+    reread = PairReread(recorder, loaded.heads.reread)
+    judge = LocalJudge(roster, loaded.looker, load_encoder(), loaded.heads, reread=reread)
+    judge.reread(Turn(request="push remote kite"), skills)
+    first, second = (rows[1:4].tolist() for rows in recorder.seen.presence)
+    assert first == [[1, 1, 1, 1], [1, 0, 1, 1], [1, 0, 0, 0]]
+    assert second == [[1, 0, 0, 1], [1, 0, 0, 1], [1, 0, 0, 0]]
